@@ -1,0 +1,489 @@
+//! From files to one [`RankSet`]: pieces are parsed in parallel and put together in the order of the file.
+
+use super::letor::Piece;
+use super::source::{Source, plain_name};
+use super::strings::Strings;
+use super::{Columns, RankSet, table};
+use crate::error::{Error, Result};
+use crate::matrix::{Csr, Features, Matrix};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::io::Read;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Size of the pieces that are parsed in parallel; it does not depend on the number of threads, nor does any result.
+const PIECE: usize = 256 << 10;
+
+/// What an empty value, `NULL` or `nan` means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Missing {
+    /// It is refused.
+    #[default]
+    Error,
+    /// It is 0.
+    Zero,
+    /// It is the mean of its column in the training data.
+    Mean,
+}
+
+/// Reads files as one set; each part is a list of files, and its queries are a range of the set.
+///
+/// Within a part a query is known by its id, wherever its rows stand; the same id in two parts means two queries.
+/// A file is CSV (`.csv`) or TSV (`.tsv`) by its name, else LETOR / SVMlight text; gzip and zstd are seen by their
+/// first bytes. With `missing` other than [`Missing::Error`] gaps are kept as NaN for [`RankSet::fill_missing`].
+///
+/// Cost: one pass; 8 MB blocks are read while the one before is parsed on all threads. Memory: the set, two blocks
+/// and the pieces of one.
+///
+/// ```
+/// # let dir = tempfile::tempdir().unwrap();
+/// let path = dir.path().join("train.txt");
+/// std::fs::write(&path, "2 qid:7 1:0.5 2:3 # a\n0 qid:7 1:0.1 2:4 # b\n1 qid:8 1:0.3 2:1 # c\n").unwrap();
+/// let (set, parts) = ordain::data::read(&[vec![path]], ordain::data::Missing::Error)?;
+/// assert_eq!((set.len(), set.rows(), set.features.cols(), parts), (2, 3, 2, vec![0..2]));
+/// assert_eq!(set.document(set.span(0).start), "a");
+/// # Ok::<(), ordain::Error>(())
+/// ```
+pub fn read(parts: &[Vec<PathBuf>], missing: Missing) -> Result<(RankSet, Vec<Range<usize>>)> {
+    let mut builder = Builder { keep_missing: missing != Missing::Error, ..Builder::default() };
+    let mut ranges = vec![];
+    for part in parts {
+        let start = builder.queries.len();
+        builder.index.clear();
+        for path in part {
+            builder.file(path)?;
+        }
+        ranges.push(start..builder.queries.len());
+    }
+    Ok((builder.finish(parts)?, ranges))
+}
+
+#[derive(Default)]
+enum Layout {
+    #[default]
+    Empty,
+    Regular {
+        first: u32,
+        width: usize,
+    },
+    Irregular {
+        columns: Vec<u32>,
+        ends: Vec<usize>,
+    },
+}
+
+/// The rows read so far.
+#[derive(Default)]
+pub(super) struct Builder {
+    pub(super) keep_missing: bool,
+    grades: Vec<f64>,
+    ungraded: bool,
+    weights: Vec<f64>,
+    values: Vec<f32>,
+    layout: Layout,
+    header: HashMap<u32, String>,
+    table: Option<Vec<String>>,
+    numbered: bool,
+    documents: Strings,
+    queries: Vec<String>,
+    index: HashMap<Box<[u8]>, u32>,
+    runs: Vec<(u32, usize)>,
+}
+
+impl Builder {
+    fn file(&mut self, path: &Path) -> Result<()> {
+        let name = plain_name(path);
+        let before = self.grades.len();
+        match name.extension().and_then(|e| e.to_str()) {
+            Some("csv") => table::read(path, b',', self)?,
+            Some("tsv") => table::read(path, b'\t', self)?,
+            Some("parquet") => {
+                return Err(Error::Content {
+                    path: path.into(),
+                    expected: "LETOR text, CSV or TSV (this build reads no Parquet)".into(),
+                    found: "a .parquet file".into(),
+                });
+            }
+            _ => self.letor(path, &name)?,
+        }
+        if self.grades.len() == before {
+            return Err(Error::Content { path: path.into(), expected: "rows".into(), found: "none".into() });
+        }
+        if self.grades.len() > u32::MAX as usize {
+            return Err(Error::Content {
+                path: path.into(),
+                expected: "at most 4294967295 rows in all".into(),
+                found: "more".into(),
+            });
+        }
+        Ok(())
+    }
+
+    fn letor(&mut self, path: &Path, name: &Path) -> Result<()> {
+        let mut source = Source::open(path)?;
+        let (mut block, mut next) = (vec![], vec![]);
+        let mut pieces: Vec<Piece> = vec![];
+        let (mut lines, mut loose, start) = (0, 0, self.grades.len());
+        source.next_block(&mut block)?;
+        while !block.is_empty() {
+            let cuts = cut(&block);
+            if pieces.len() < cuts.len() {
+                pieces.resize_with(cuts.len(), Piece::default);
+            }
+            let keep = self.keep_missing;
+            let (read, ()) = rayon::join(
+                || source.next_block(&mut next),
+                || {
+                    pieces[..cuts.len()]
+                        .par_iter_mut()
+                        .zip(&cuts)
+                        .for_each(|(piece, of)| piece.parse(&block[of.clone()], keep));
+                },
+            );
+            for piece in &pieces[..cuts.len()] {
+                if let Some(problem) = &piece.problem {
+                    return Err(Error::Parse {
+                        path: path.into(),
+                        line: lines + problem.line,
+                        column: problem.column,
+                        expected: problem.expected.to_string(),
+                        found: problem.found.clone(),
+                    });
+                }
+                lines += piece.lines;
+                loose += piece.without_query;
+                self.piece(piece);
+            }
+            read?;
+            std::mem::swap(&mut block, &mut next);
+        }
+        let rows = self.grades.len() - start;
+        if loose == 0 {
+            return Ok(());
+        }
+        if loose < rows {
+            return Err(Error::Content {
+                path: path.into(),
+                expected: "qid:ID in every row or in none".into(),
+                found: format!("{loose} of {rows} rows without one"),
+            });
+        }
+        self.sizes(path, name, rows)
+    }
+
+    fn piece(&mut self, piece: &Piece) {
+        let before = self.grades.len();
+        if piece.grades.is_empty() {
+            self.header.extend(piece.names.iter().cloned());
+            return;
+        }
+        self.numbered = true;
+        match (&mut self.layout, piece.regular) {
+            (Layout::Empty, Some((first, width))) => self.layout = Layout::Regular { first, width },
+            (Layout::Regular { first, width }, Some(other)) if (*first, *width) == other => {}
+            _ => {
+                let (columns, ends) = self.irregular(before);
+                let offset = columns.len();
+                match piece.regular {
+                    Some((first, width)) => {
+                        for row in 1..=piece.grades.len() {
+                            columns.extend((0..width as u32).map(|j| first + j));
+                            ends.push(offset + row * width);
+                        }
+                    }
+                    None => {
+                        columns.extend_from_slice(&piece.columns);
+                        ends.extend(piece.ends.iter().map(|end| offset + end));
+                    }
+                }
+            }
+        }
+        self.values.extend_from_slice(&piece.values);
+        self.grades.extend_from_slice(&piece.grades);
+        self.header.extend(piece.names.iter().cloned());
+        if !piece.documents.is_empty() {
+            self.documents.fill_to(before);
+            self.documents.append(&piece.documents);
+        }
+        for (id, &count) in piece.queries.iter().zip(&piece.runs) {
+            self.run(id, count);
+        }
+    }
+
+    /// The columns and row ends of the irregular layout, written out for the `rows` before.
+    fn irregular(&mut self, rows: usize) -> (&mut Vec<u32>, &mut Vec<usize>) {
+        let before = match self.layout {
+            Layout::Irregular { .. } => None,
+            Layout::Empty => Some((0, 0)),
+            Layout::Regular { first, width } => Some((first, width)),
+        };
+        if let Some((first, width)) = before {
+            let columns = (0..rows).flat_map(|_| (0..width as u32).map(|j| first + j)).collect();
+            self.layout = Layout::Irregular { columns, ends: (1..=rows).map(|row| row * width).collect() };
+        }
+        match &mut self.layout {
+            Layout::Irregular { columns, ends } => (columns, ends),
+            _ => unreachable!("the layout was made irregular above"),
+        }
+    }
+
+    fn run(&mut self, id: &[u8], count: usize) {
+        if let Some((query, so_far)) = self.runs.last_mut()
+            && self.index.get(id) == Some(query)
+        {
+            *so_far += count;
+            return;
+        }
+        let query = match self.index.get(id) {
+            Some(&query) => query,
+            None => {
+                let query = self.queries.len() as u32;
+                self.queries.push(String::from_utf8_lossy(id).into_owned());
+                self.index.insert(id.into(), query);
+                query
+            }
+        };
+        self.runs.push((query, count));
+    }
+
+    /// Queries by the sizes in `FILE.query` or `FILE.group`.
+    fn sizes(&mut self, path: &Path, name: &Path, rows: usize) -> Result<()> {
+        let beside = |ending: &str| {
+            let mut file = name.as_os_str().to_owned();
+            file.push(ending);
+            PathBuf::from(file)
+        };
+        let Some(file) = [beside(".query"), beside(".group")].into_iter().find(|file| file.is_file()) else {
+            return Err(Error::Content {
+                path: path.into(),
+                expected: format!("qid:ID in each row, or the sizes of the queries in {}", beside(".query").display()),
+                found: "neither".into(),
+            });
+        };
+        let mut text = String::new();
+        Source::open(&file)?.take(1 << 30).read_to_string(&mut text).map_err(|source| Error::Io {
+            path: file.clone(),
+            action: "read",
+            source,
+        })?;
+        let mut total = 0usize;
+        for (line, word) in
+            text.trim_start_matches('\u{feff}').lines().enumerate().map(|(i, line)| (i + 1, line.trim()))
+        {
+            if word.is_empty() {
+                continue;
+            }
+            let size: usize = word.parse().map_err(|_| Error::Parse {
+                path: file.clone(),
+                line,
+                column: 1,
+                expected: "the number of rows of a query".into(),
+                found: format!("{word:?}"),
+            })?;
+            total = total.saturating_add(size);
+            if total > rows {
+                break;
+            }
+            if size > 0 {
+                let mut number = self.queries.len() + 1;
+                while self.index.contains_key(number.to_string().as_bytes()) {
+                    number += 1;
+                }
+                self.run(number.to_string().as_bytes(), size);
+            }
+        }
+        if total != rows {
+            return Err(Error::Content {
+                path: file,
+                expected: format!("sizes that add up to the {rows} rows of {}", path.display()),
+                found: if total > rows { "more".into() } else { total.to_string() },
+            });
+        }
+        Ok(())
+    }
+
+    /// The columns of a table: where each of its features goes. Tables after the first are put in its order.
+    pub(super) fn table_columns(&mut self, path: &Path, names: Vec<String>) -> Result<Vec<usize>> {
+        if let Some(twice) = names.iter().enumerate().find(|(j, name)| names[..*j].contains(name)) {
+            return Err(Error::Content {
+                path: path.into(),
+                expected: "each column name once".into(),
+                found: format!("{:?} twice", twice.1),
+            });
+        }
+        let first = self.table.get_or_insert_with(|| names.clone());
+        let order: Option<Vec<usize>> = names.iter().map(|name| first.iter().position(|other| other == name)).collect();
+        match order {
+            Some(order) if names.len() == first.len() => {
+                self.layout = Layout::Regular { first: 1, width: names.len() };
+                Ok(order)
+            }
+            _ => Err(Error::Features {
+                missing: first.iter().filter(|name| !names.contains(name)).cloned().collect(),
+                extra: names.iter().filter(|name| !first.contains(name)).cloned().collect(),
+            }),
+        }
+    }
+
+    /// One row of a table, its features already in order.
+    pub(super) fn table_row(
+        &mut self,
+        grade: Option<f64>,
+        query: &[u8],
+        document: Option<&[u8]>,
+        weight: Option<f64>,
+        row: &[f32],
+    ) {
+        self.values.extend_from_slice(row);
+        self.ungraded |= grade.is_none();
+        self.grades.push(grade.unwrap_or(0.0));
+        if let Some(weight) = weight {
+            self.weights.resize(self.grades.len() - 1, 1.0);
+            self.weights.push(weight);
+        }
+        if let Some(document) = document {
+            self.documents.fill_to(self.grades.len() - 1);
+            self.documents.push(document);
+        }
+        self.run(query, 1);
+    }
+
+    fn finish(mut self, parts: &[Vec<PathBuf>]) -> Result<RankSet> {
+        let path = parts.iter().flatten().next().cloned().unwrap_or_default();
+        if self.table.is_some() && self.numbered {
+            return Err(Error::Content {
+                path,
+                expected: "tables only or LETOR files only".into(),
+                found: "both in one data set".into(),
+            });
+        }
+        let rows = self.grades.len();
+        let (mut features, ids) = self.features();
+        if ids.is_empty() {
+            return Err(Error::Content { path, expected: "features".into(), found: "rows without any".into() });
+        }
+        let columns = match self.table {
+            Some(names) => Columns { names, numbered: false },
+            None => Columns {
+                names: ids.iter().map(|id| self.header.get(id).cloned().unwrap_or_else(|| id.to_string())).collect(),
+                numbered: !ids.iter().any(|id| self.header.contains_key(id)),
+            },
+        };
+        if !self.documents.is_empty() {
+            self.documents.fill_to(rows);
+        }
+        if !self.weights.is_empty() {
+            self.weights.resize(rows, 1.0);
+        }
+        let mut sizes = vec![0usize; self.queries.len()];
+        self.runs.iter().for_each(|&(query, count)| sizes[query as usize] += count);
+        let mut bounds = vec![0];
+        bounds.extend(sizes.iter().scan(0, |sum, size| {
+            *sum += size;
+            Some(*sum)
+        }));
+        let mut input = None;
+        if self.runs.windows(2).any(|pair| pair[0].0 > pair[1].0) {
+            let (mut places, mut from, mut row) = (bounds.clone(), vec![0u32; rows], 0u32);
+            for &(query, count) in &self.runs {
+                for _ in 0..count {
+                    let place = &mut places[query as usize];
+                    from[*place] = row;
+                    *place += 1;
+                    row += 1;
+                }
+            }
+            features.permute_rows(&from);
+            self.grades = from.iter().map(|&i| self.grades[i as usize]).collect();
+            if !self.weights.is_empty() {
+                self.weights = from.iter().map(|&i| self.weights[i as usize]).collect();
+            }
+            if !self.documents.is_empty() {
+                self.documents = self.documents.permuted(&from);
+            }
+            input = Some(from);
+        }
+        Ok(RankSet {
+            features,
+            columns,
+            grades: self.grades,
+            graded: !self.ungraded,
+            weights: Some(self.weights).filter(|w| !w.is_empty()),
+            bounds,
+            queries: self.queries,
+            documents: Some(self.documents).filter(|d| !d.is_empty()),
+            input,
+        })
+    }
+
+    /// The matrix and the index of each of its columns: dense where at least a quarter of the values are there.
+    fn features(&mut self) -> (Features, Vec<u32>) {
+        let rows = self.grades.len();
+        let mut values = std::mem::take(&mut self.values);
+        values.shrink_to_fit();
+        match std::mem::take(&mut self.layout) {
+            Layout::Empty => (Features::Dense(Matrix::default()), vec![]),
+            Layout::Regular { first, width } => {
+                (Features::Dense(Matrix::new(values, width)), (first..first + width as u32).collect())
+            }
+            Layout::Irregular { mut columns, ends } => {
+                let mut ids = distinct(&columns);
+                if let (Some(&first), Some(&last)) = (ids.first(), ids.last()) {
+                    // an index between others that no row names is a column of zeros, unless most of them are such
+                    let first = first.min(1);
+                    if ((last - first) as usize) < 2 * ids.len() {
+                        ids = (first..=last).collect();
+                    }
+                }
+                let place: HashMap<u32, u32> = ids.iter().copied().zip(0..).collect();
+                let whole = ids.last().is_some_and(|&last| (last - ids[0]) as usize == ids.len() - 1);
+                for column in &mut columns {
+                    *column = if whole { *column - ids[0] } else { place[column] };
+                }
+                if 4 * values.len() >= rows * ids.len() {
+                    let mut dense = vec![0.0; rows * ids.len()];
+                    let mut start = 0;
+                    for (row, &end) in ends.iter().enumerate() {
+                        for k in start..end {
+                            dense[row * ids.len() + columns[k] as usize] = values[k];
+                        }
+                        start = end;
+                    }
+                    return (Features::Dense(Matrix::new(dense, ids.len())), ids);
+                }
+                (Features::Sparse(Csr::new(ends, columns, values, ids.len())), ids)
+            }
+        }
+    }
+}
+
+/// The indices that occur, ascending: by a table where they are not much larger than their number, else by sorting.
+fn distinct(columns: &[u32]) -> Vec<u32> {
+    let largest = columns.iter().copied().max().unwrap_or(0) as usize;
+    if largest < 1024 + 4 * columns.len() {
+        let mut seen = vec![false; largest + 1];
+        columns.iter().for_each(|&column| seen[column as usize] = true);
+        return (0..).zip(&seen).filter(|(_, seen)| **seen).map(|(id, _)| id).collect();
+    }
+    let mut ids = columns.to_vec();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// Ranges of about `PIECE` bytes that end at line ends.
+fn cut(block: &[u8]) -> Vec<Range<usize>> {
+    let (mut cuts, mut start) = (vec![], 0);
+    while start < block.len() {
+        let end = match block.get(start + PIECE..).and_then(|rest| memchr::memchr(b'\n', rest)) {
+            Some(more) => start + PIECE + more + 1,
+            None => block.len(),
+        };
+        cuts.push(start..end);
+        start = end;
+    }
+    cuts
+}

@@ -1,0 +1,291 @@
+//! Data sets of queries with graded documents: what they hold, how they are read, cut, scaled, written and made up.
+
+mod build;
+mod letor;
+mod number;
+pub mod scale;
+mod source;
+pub mod split;
+mod strings;
+pub mod synthetic;
+mod table;
+pub mod trec;
+mod write;
+
+pub use build::{Missing, read};
+pub use source::write_whole;
+pub use strings::Strings;
+pub use write::write;
+
+use crate::error::{Error, Result};
+use crate::matrix::Features;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// The columns of a data set, by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Columns {
+    /// One name per column; the index where the file gave only numbers.
+    pub names: Vec<String>,
+    /// Whether the names are only the indices of an SVMlight file, where an absent index means 0.
+    pub numbered: bool,
+}
+
+impl Columns {
+    /// The column that a person means by a name or by a number.
+    pub fn find(&self, wanted: &str) -> Result<usize> {
+        self.names
+            .iter()
+            .position(|name| name == wanted)
+            .or_else(|| {
+                let number: usize = wanted.parse().ok()?;
+                (!self.numbered && (1..=self.names.len()).contains(&number)).then(|| number - 1)
+            })
+            .ok_or_else(|| Error::unknown("feature", wanted, self.names.iter().take(40)))
+    }
+}
+
+/// Queries with their documents: one block of features, the rows of a query adjacent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankSet {
+    /// One row per document.
+    pub features: Features,
+    /// The names of the columns.
+    pub columns: Columns,
+    /// The grade of each document; zeros where the file had none.
+    pub grades: Vec<f64>,
+    /// Whether the file had grades.
+    pub graded: bool,
+    /// A weight for each document, where the file gave them.
+    pub weights: Option<Vec<f64>>,
+    bounds: Vec<usize>,
+    queries: Vec<String>,
+    documents: Option<Strings>,
+    input: Option<Vec<u32>>,
+}
+
+impl RankSet {
+    /// A set from its parts; the documents of query `q` are the rows `bounds[q]..bounds[q + 1]`.
+    pub fn new(
+        features: Features,
+        columns: Columns,
+        grades: Vec<f64>,
+        bounds: Vec<usize>,
+        queries: Vec<String>,
+    ) -> Result<Self> {
+        let rows = features.rows();
+        let right = grades.len() == rows
+            && columns.names.len() == features.cols()
+            && bounds.len() == queries.len() + 1
+            && bounds[0] == 0
+            && bounds.windows(2).all(|pair| pair[0] <= pair[1])
+            && bounds.last() == Some(&rows);
+        if !right {
+            return Err(Error::Data {
+                expected: "features, grades, names and bounds that fit together".into(),
+                found: format!(
+                    "{rows} rows of {} columns, {} names, {} grades, {} queries with bounds up to {}",
+                    features.cols(),
+                    columns.names.len(),
+                    grades.len(),
+                    queries.len(),
+                    bounds.last().copied().unwrap_or(0)
+                ),
+            });
+        }
+        Ok(Self {
+            features,
+            columns,
+            grades,
+            graded: true,
+            weights: None,
+            bounds,
+            queries,
+            documents: None,
+            input: None,
+        })
+    }
+
+    /// Number of documents.
+    pub fn rows(&self) -> usize {
+        self.grades.len()
+    }
+
+    /// Number of queries.
+    pub fn len(&self) -> usize {
+        self.queries.len()
+    }
+
+    /// Whether there is no query.
+    pub fn is_empty(&self) -> bool {
+        self.queries.is_empty()
+    }
+
+    /// The rows of query `q`.
+    pub fn span(&self, q: usize) -> Range<usize> {
+        self.bounds[q]..self.bounds[q + 1]
+    }
+
+    /// The id of query `q`.
+    pub fn query(&self, q: usize) -> &str {
+        &self.queries[q]
+    }
+
+    /// All queries, as the list that a fit or an evaluation takes.
+    pub fn all(&self) -> Vec<u32> {
+        (0..self.len() as u32).collect()
+    }
+
+    /// Where a stored row stood in the input, from 0.
+    pub fn input_row(&self, row: usize) -> usize {
+        self.input.as_ref().map_or(row, |input| input[row] as usize)
+    }
+
+    /// The id of a document: the one of the file, else the number of its input row, from 1.
+    pub fn document(&self, row: usize) -> Cow<'_, str> {
+        match self.documents.as_ref().map(|d| d.get(row)) {
+            Some(id) if !id.is_empty() => String::from_utf8_lossy(id),
+            _ => Cow::Owned((self.input_row(row) + 1).to_string()),
+        }
+    }
+
+    /// Whether the file named its documents.
+    pub fn has_documents(&self) -> bool {
+        self.documents.is_some()
+    }
+
+    /// The row of a document of query `q` by its id, or by its number within the query, from 1.
+    pub fn find_document(&self, q: usize, wanted: &str) -> Result<usize> {
+        let span = self.span(q);
+        if let Some(row) = span.clone().find(|&row| self.document(row) == wanted) {
+            return Ok(row);
+        }
+        let number = wanted.strip_prefix('#').and_then(|n| n.parse::<usize>().ok());
+        match number.filter(|n| (1..=span.len()).contains(n)) {
+            Some(number) => Ok(span.start + number - 1),
+            None => Err(Error::unknown("document", wanted, span.take(1000).map(|row| self.document(row).into_owned()))),
+        }
+    }
+
+    /// The query with this id.
+    pub fn find_query(&self, wanted: &str) -> Result<usize> {
+        self.queries
+            .iter()
+            .position(|id| id == wanted)
+            .ok_or_else(|| Error::unknown("query", wanted, self.queries.iter().take(1000)))
+    }
+
+    /// Rows of documents put from stored order into the order of the input.
+    pub fn in_input_order<T: Clone + Default>(&self, stored: &[T]) -> Vec<T> {
+        let mut out = vec![T::default(); stored.len()];
+        for (row, x) in stored.iter().enumerate() {
+            out[self.input_row(row)] = x.clone();
+        }
+        out
+    }
+
+    /// Refuses a set without grades.
+    pub fn need_grades(&self) -> Result<()> {
+        if self.graded {
+            return Ok(());
+        }
+        Err(Error::Data { expected: "grades (a column named label)".into(), found: "a table without one".into() })
+    }
+
+    /// Puts the columns into the order of a model's, by name.
+    ///
+    /// Named columns must be the same set. Of numbered columns an absent one is 0, as the format has it; the names of
+    /// those that the model does not know are returned, and they are left out.
+    pub fn align(&mut self, to: &Columns) -> Result<Vec<String>> {
+        if self.columns == *to {
+            return Ok(vec![]);
+        }
+        let here: HashMap<&str, u32> =
+            self.columns.names.iter().zip(0u32..).map(|(name, j)| (name.as_str(), j)).collect();
+        let from: Vec<Option<u32>> = to.names.iter().map(|name| here.get(name.as_str()).copied()).collect();
+        let known: std::collections::HashSet<&str> = to.names.iter().map(String::as_str).collect();
+        let extra: Vec<String> =
+            self.columns.names.iter().filter(|name| !known.contains(name.as_str())).cloned().collect();
+        let missing: Vec<String> =
+            to.names.iter().zip(&from).filter(|(_, j)| j.is_none()).map(|(name, _)| name.clone()).collect();
+        let loose = self.columns.numbered && to.numbered;
+        if !loose && !(missing.is_empty() && extra.is_empty()) {
+            return Err(Error::Features { missing, extra });
+        }
+        self.features = self.features.select_columns(&from);
+        self.columns = to.clone();
+        Ok(extra)
+    }
+
+    /// The mean of each column over the values that some queries have; 0 where there is none.
+    pub fn column_means(&self, units: &[u32]) -> Vec<f32> {
+        let (mut sums, mut gaps) = (vec![0.0f64; self.features.cols()], vec![0usize; self.features.cols()]);
+        let mut rows = 0;
+        for row in units.iter().flat_map(|&q| self.span(q as usize)) {
+            rows += 1;
+            self.features.each(row, |j, x| if x.is_nan() { gaps[j] += 1 } else { sums[j] += f64::from(x) });
+        }
+        sums.iter()
+            .zip(gaps)
+            .map(|(sum, gaps)| if gaps < rows { (sum / (rows - gaps) as f64) as f32 } else { 0.0 })
+            .collect()
+    }
+
+    /// Puts `means[j]` where a value of column `j` is missing, or 0 without means.
+    pub fn fill_missing(&mut self, means: Option<&[f32]>) {
+        let fill = |j: usize, x: &mut f32| {
+            if x.is_nan() {
+                *x = means.map_or(0.0, |m| m[j]);
+            }
+        };
+        let cols = self.features.cols();
+        match &mut self.features {
+            Features::Dense(m) => m.values_mut().iter_mut().enumerate().for_each(|(k, x)| fill(k % cols, x)),
+            Features::Sparse(m) => {
+                let (columns, values) = m.entries_mut();
+                columns.iter().zip(values).for_each(|(&j, x)| fill(j as usize, x));
+            }
+        }
+    }
+
+    /// A digest of all that a fit depends on: queries, grades, weights and features.
+    pub fn digest(&self) -> String {
+        let mut hash = blake3::Hasher::new();
+        let mut bytes: Vec<u8> = vec![];
+        hash.update(&(self.rows() as u64).to_le_bytes());
+        for name in self.columns.names.iter().chain(&self.queries) {
+            bytes.extend_from_slice(&(name.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(name.as_bytes());
+        }
+        bytes.extend(self.bounds.iter().flat_map(|&b| (b as u64).to_le_bytes()));
+        hash.update(&bytes);
+        let numbers = [Some(&self.grades), self.weights.as_ref()];
+        for list in numbers.into_iter().flatten() {
+            for part in list.chunks(4096) {
+                bytes.clear();
+                bytes.extend(part.iter().flat_map(|x| x.to_le_bytes()));
+                hash.update(&bytes);
+            }
+        }
+        let values = match &self.features {
+            Features::Dense(m) => m.values(),
+            Features::Sparse(m) => {
+                for row in 0..m.rows() {
+                    bytes.clear();
+                    bytes.extend((m.row(row).0.len() as u32).to_le_bytes());
+                    bytes.extend(m.row(row).0.iter().flat_map(|j| j.to_le_bytes()));
+                    hash.update(&bytes);
+                }
+                m.values()
+            }
+        };
+        for part in values.chunks(16384) {
+            bytes.clear();
+            bytes.extend(part.iter().flat_map(|x| x.to_le_bytes()));
+            hash.update(&bytes);
+        }
+        hash.finalize().to_hex().to_string()
+    }
+}

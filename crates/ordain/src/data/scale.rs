@@ -1,0 +1,215 @@
+//! Scaling of features: what is learned from data, and how it is applied without touching them.
+//!
+//! A scaled value is `(x − offset) · factor`, with one offset and factor per column, or per query and column. Nothing
+//! is copied: [`crate::scorer::rows::Rows`] folds both into the parameters. A constant column gets the factor 0.
+
+use super::RankSet;
+use crate::error::{Error, Result};
+use crate::matrix::Features;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+
+/// How features are scaled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// Not at all.
+    None,
+    /// To mean 0 and standard deviation 1 over the training data.
+    Global,
+    /// To mean 0 and standard deviation 1 within each query.
+    Query,
+    /// To the range from 0 to 1 within each query.
+    Minmax,
+}
+
+impl Scale {
+    /// All of them, in the order in which they are tried.
+    pub const ALL: [Self; 4] = [Self::Query, Self::Global, Self::Minmax, Self::None];
+
+    /// The name in options and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Global => "global",
+            Self::Query => "query",
+            Self::Minmax => "minmax",
+        }
+    }
+}
+
+impl FromStr for Scale {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|scale| scale.name() == text)
+            .ok_or_else(|| Error::unknown("scale", text, ["auto", "none", "global", "query", "minmax"]))
+    }
+}
+
+/// Offsets and factors of one set of columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Affine {
+    /// What is subtracted.
+    pub offset: Vec<f32>,
+    /// What it is then multiplied by.
+    pub factor: Vec<f32>,
+}
+
+/// A scaling, ready for a data set.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scaling {
+    /// Values as they are.
+    None,
+    /// One offset and factor per column.
+    Global(Affine),
+    /// One per query and column; `starts` and `columns` say which columns where the set is sparse.
+    Query {
+        /// Offsets and factors, query after query.
+        affine: Affine,
+        /// Where each query begins, and the end.
+        starts: Vec<usize>,
+        /// The column of each entry; empty where the set is dense.
+        columns: Vec<u32>,
+    },
+}
+
+/// What is known of the values of one column over some rows.
+#[derive(Clone, Copy)]
+struct Spread {
+    sum: f64,
+    mean: f64,
+    square: f64,
+    low: f32,
+    high: f32,
+    count: usize,
+}
+
+impl Spread {
+    const NONE: Self = Self { sum: 0.0, mean: 0.0, square: 0.0, low: f32::INFINITY, high: f32::NEG_INFINITY, count: 0 };
+
+    fn add(&mut self, x: f32) {
+        self.sum += f64::from(x);
+        self.low = self.low.min(x);
+        self.high = self.high.max(x);
+        self.count += 1;
+    }
+
+    /// Takes the mean, counting the zeros that a sparse set does not store.
+    fn settle(&mut self, rows: usize) {
+        self.mean = self.sum / rows as f64;
+        if self.count < rows {
+            self.low = self.low.min(0.0);
+            self.high = self.high.max(0.0);
+        }
+    }
+
+    fn standard(&self, rows: usize) -> (f32, f32) {
+        let square = self.square + (rows - self.count) as f64 * self.mean * self.mean;
+        self.affine(self.mean, (square / rows as f64).sqrt())
+    }
+
+    fn range(&self) -> (f32, f32) {
+        self.affine(f64::from(self.low), f64::from(self.high) - f64::from(self.low))
+    }
+
+    fn affine(&self, offset: f64, width: f64) -> (f32, f32) {
+        let factor = if self.low < self.high { (1.0 / width) as f32 } else { 0.0 };
+        if self.low <= self.high && factor.is_finite() { (offset as f32, factor) } else { (0.0, 0.0) }
+    }
+}
+
+/// Sums, then squares about the mean, over some rows; two passes, so that nothing cancels. `seen` are the columns in them.
+fn spreads(features: &Features, rows: impl Iterator<Item = usize> + Clone, n: usize, seen: &[u32], out: &mut [Spread]) {
+    for row in rows.clone() {
+        features.each(row, |j, x| out[j].add(x));
+    }
+    seen.iter().for_each(|&j| out[j as usize].settle(n));
+    for row in rows {
+        features.each(row, |j, x| {
+            let away = f64::from(x) - out[j].mean;
+            out[j].square += away * away;
+        });
+    }
+}
+
+impl Scaling {
+    /// Learns a scaling: `global` from the queries `units`, the others from each query of the set by itself.
+    ///
+    /// Cost: two passes over the rows, O(values).
+    pub fn learn(scale: Scale, set: &RankSet, units: &[u32]) -> Self {
+        match scale {
+            Scale::None => Self::None,
+            Scale::Global => {
+                let mut spread = vec![Spread::NONE; set.features.cols()];
+                let rows = units.iter().flat_map(|&q| set.span(q as usize));
+                let n = rows.clone().count();
+                let every: Vec<u32> = (0..spread.len() as u32).collect();
+                spreads(&set.features, rows, n.max(1), &every, &mut spread);
+                let (offset, factor) = spread.iter().map(|s| s.standard(n.max(1))).unzip();
+                Self::Global(Affine { offset, factor })
+            }
+            Scale::Query | Scale::Minmax => Self::per_query(scale, set),
+        }
+    }
+
+    fn per_query(scale: Scale, set: &RankSet) -> Self {
+        let cols = set.features.cols();
+        let sparse = matches!(set.features, Features::Sparse(_));
+        let of = |q: usize, spread: &mut Vec<Spread>, seen: &mut Vec<u32>, out: &mut (Vec<u32>, Vec<f32>, Vec<f32>)| {
+            let span = set.span(q);
+            seen.clear();
+            if sparse {
+                for row in span.clone() {
+                    set.features.each(row, |j, _| {
+                        if spread[j].count == 0 {
+                            spread[j].count = 1;
+                            seen.push(j as u32);
+                        }
+                    });
+                }
+                seen.sort_unstable();
+                seen.iter().for_each(|&j| spread[j as usize] = Spread::NONE);
+            } else {
+                seen.extend(0..cols as u32);
+            }
+            spreads(&set.features, span.clone(), span.len().max(1), seen, spread);
+            for &j in seen.iter() {
+                let s = &mut spread[j as usize];
+                let (offset, factor) = if scale == Scale::Query { s.standard(span.len().max(1)) } else { s.range() };
+                out.1.push(offset);
+                out.2.push(factor);
+                *s = Spread::NONE;
+            }
+            if sparse {
+                out.0.extend_from_slice(seen);
+            }
+            seen.len()
+        };
+        // fixed runs of queries, put together in order
+        let runs: Vec<Vec<usize>> = (0..set.len()).collect::<Vec<_>>().chunks(256).map(<[usize]>::to_vec).collect();
+        let made: Vec<_> = runs
+            .par_iter()
+            .map(|run| {
+                let (mut spread, mut seen) = (vec![Spread::NONE; cols], vec![]);
+                let mut out = (vec![], vec![], vec![]);
+                let sizes: Vec<usize> = run.iter().map(|&q| of(q, &mut spread, &mut seen, &mut out)).collect();
+                (sizes, out)
+            })
+            .collect();
+        let total = made.iter().map(|(_, out)| out.1.len()).sum();
+        let mut affine = Affine { offset: Vec::with_capacity(total), factor: Vec::with_capacity(total) };
+        let (mut starts, mut columns) = (vec![0], vec![]);
+        for (sizes, out) in made {
+            for size in sizes {
+                starts.push(starts.last().copied().unwrap_or(0) + size);
+            }
+            columns.extend(out.0);
+            affine.offset.extend(out.1);
+            affine.factor.extend(out.2);
+        }
+        Self::Query { affine, starts, columns }
+    }
+}

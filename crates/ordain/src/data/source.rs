@@ -1,0 +1,188 @@
+//! Text in large blocks that end at line boundaries, from plain, gzip or zstd files.
+
+use crate::error::{Error, Result};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+const BLOCK: usize = 8 << 20;
+
+/// An open text file, unpacked by its magic bytes; `-` is standard input.
+pub(crate) struct Source {
+    path: PathBuf,
+    reader: Box<dyn Read + Send>,
+    at_end: bool,
+    started: bool,
+    carried: Vec<u8>,
+}
+
+impl Source {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let fail = |source| Error::Io { path: path.into(), action: "open", source };
+        let raw: Box<dyn Read + Send> = if path.as_os_str() == "-" {
+            Box::new(io::stdin())
+        } else {
+            let file = File::open(path).map_err(fail)?;
+            if file.metadata().map_err(fail)?.is_dir() {
+                return Err(Error::Content {
+                    path: path.into(),
+                    expected: "a file (a folder of folds is given with --folds)".into(),
+                    found: "a folder".into(),
+                });
+            }
+            Box::new(file)
+        };
+        let reader = unpack(raw).map_err(fail)?;
+        Ok(Self { path: path.into(), reader, at_end: false, started: false, carried: vec![] })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Fills `block` with whole lines, about 8 MB of them; empty at the end of the file.
+    ///
+    /// A line longer than a block makes the block grow to hold it.
+    pub(crate) fn next_block(&mut self, block: &mut Vec<u8>) -> Result<()> {
+        block.clear();
+        block.append(&mut self.carried);
+        while !self.at_end {
+            let start = block.len();
+            block.reserve(BLOCK.saturating_sub(start).max(BLOCK / 8));
+            let want = block.capacity() - start;
+            let got = (&mut self.reader).take(want as u64).read_to_end(block).map_err(|source| Error::Io {
+                path: self.path.clone(),
+                action: "read",
+                source,
+            })?;
+            self.at_end = got < want;
+            if !self.started {
+                self.started = true;
+                if block.starts_with(b"\xef\xbb\xbf") {
+                    block.drain(..3);
+                }
+            }
+            if !self.at_end
+                && let Some(last) = memchr::memrchr(b'\n', block)
+            {
+                self.carried.extend_from_slice(&block[last + 1..]);
+                block.truncate(last + 1);
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.reader.read(out)
+    }
+}
+
+fn unpack(mut raw: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+    let mut magic = Vec::with_capacity(4);
+    (&mut raw).take(4).read_to_end(&mut magic)?;
+    let gzip = magic.starts_with(&[0x1f, 0x8b]);
+    let zstd = magic == [0x28, 0xb5, 0x2f, 0xfd];
+    let whole = io::Cursor::new(magic).chain(raw);
+    Ok(if gzip {
+        Box::new(flate2::read::MultiGzDecoder::new(io::BufReader::with_capacity(1 << 16, whole)))
+    } else if zstd {
+        Box::new(zstd::stream::read::Decoder::new(whole)?)
+    } else {
+        Box::new(whole)
+    })
+}
+
+/// The name of a file without `.gz` or `.zst`.
+pub(crate) fn plain_name(path: &Path) -> PathBuf {
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("gz" | "zst" | "zstd") => path.with_extension(""),
+        _ => path.to_path_buf(),
+    }
+}
+
+/// Writes a file as a whole or not at all: to a temporary file beside it, synced, then renamed.
+///
+/// `.gz` and `.zst` names are packed; `-` is standard output.
+pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let fail = |source| Error::Io { path: path.into(), action: "write", source };
+    if path.as_os_str() == "-" {
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        return fill(&mut out).and_then(|()| out.flush()).map_err(fail);
+    }
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(fail)?;
+    let packing = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+    let written = match packing {
+        "gz" => {
+            let mut out = flate2::write::GzEncoder::new(io::BufWriter::new(&mut file), flate2::Compression::default());
+            fill(&mut out).and_then(|()| out.finish()).and_then(|mut out| out.flush())
+        }
+        "zst" | "zstd" => zstd::stream::write::Encoder::new(io::BufWriter::new(&mut file), 0)
+            .and_then(|mut out| fill(&mut out).and_then(|()| out.finish()))
+            .and_then(|mut out| out.flush()),
+        _ => {
+            let mut out = io::BufWriter::new(&mut file);
+            fill(&mut out).and_then(|()| out.flush())
+        }
+    };
+    written.and_then(|()| file.as_file().sync_all()).map_err(fail)?;
+    keep_mode(path, file.as_file()).map_err(fail)?;
+    file.persist(path).map_err(|e| fail(e.error))?;
+    Ok(())
+}
+
+/// Gives the new file the mode of the one that it replaces, or the usual one: temporary files are private.
+#[cfg(unix)]
+fn keep_mode(path: &Path, file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(path).map_or(0o644, |m| m.permissions().mode() & 0o777);
+    file.set_permissions(std::fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn keep_mode(_path: &Path, _file: &File) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_end_at_lines_whatever_the_packing() {
+        let dir = tempfile::tempdir().unwrap();
+        let text: String = (0..300_000).map(|i| format!("line number {i} of the file, quite long\n")).collect();
+        for name in ["a.txt", "a.txt.gz", "a.txt.zst"] {
+            let path = dir.path().join(name);
+            write_whole(&path, |out| out.write_all(format!("\u{feff}{text}no end").as_bytes())).unwrap();
+            let mut source = Source::open(&path).unwrap();
+            let (mut all, mut block, mut blocks) = (vec![], vec![], 0);
+            loop {
+                source.next_block(&mut block).unwrap();
+                if block.is_empty() {
+                    break;
+                }
+                blocks += 1;
+                assert!(block.ends_with(b"\n") || block.ends_with(b"no end"));
+                all.extend_from_slice(&block);
+            }
+            assert!(blocks > 1);
+            assert!(all == format!("{text}no end").as_bytes());
+        }
+        assert_eq!(plain_name(Path::new("a/rank.train.zst")), Path::new("a/rank.train"));
+    }
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("kept");
+        write_whole(&path, |out| out.write_all(b"old")).unwrap();
+        let full = || io::Error::new(io::ErrorKind::StorageFull, "disk full");
+        assert!(write_whole(&path, |out| out.write_all(b"ne").and_then(|()| Err(full()))).is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}

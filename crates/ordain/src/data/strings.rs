@@ -1,0 +1,63 @@
+//! Many short strings in one block of bytes.
+
+/// Byte strings one after another, without an allocation for each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Strings {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Strings {
+    /// Number of strings.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// String `i`.
+    pub fn get(&self, i: usize) -> &[u8] {
+        &self.bytes[if i == 0 { 0 } else { self.ends[i - 1] }..self.ends[i]]
+    }
+
+    /// All strings in order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len()).map(|i| self.get(i))
+    }
+
+    pub(crate) fn last(&self) -> &[u8] {
+        self.len().checked_sub(1).map_or(b"", |i| self.get(i))
+    }
+
+    pub(crate) fn push(&mut self, string: &[u8]) {
+        self.bytes.extend_from_slice(string);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Adds empty strings until there are `n`.
+    pub(crate) fn fill_to(&mut self, n: usize) {
+        if self.ends.len() < n {
+            self.ends.resize(n, self.bytes.len());
+        }
+    }
+
+    pub(crate) fn append(&mut self, other: &Self) {
+        let before = self.bytes.len();
+        self.bytes.extend_from_slice(&other.bytes);
+        self.ends.extend(other.ends.iter().map(|end| before + end));
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    pub(crate) fn permuted(&self, from: &[u32]) -> Self {
+        let mut out = Self::default();
+        from.iter().for_each(|&i| out.push(self.get(i as usize)));
+        out
+    }
+}

@@ -1,0 +1,89 @@
+//! CSV and TSV with a header: `label`, `qid`, optional `docid` and `weight`; every other column is a feature.
+
+use super::build::Builder;
+use super::number::{self, Value};
+use super::source::Source;
+use crate::error::{Error, Result};
+use std::path::Path;
+
+pub(super) fn read(path: &Path, delimiter: u8, into: &mut Builder) -> Result<()> {
+    let mut reader =
+        csv::ReaderBuilder::new().delimiter(delimiter).buffer_capacity(1 << 20).from_reader(Source::open(path)?);
+    let broken = |error: csv::Error| broken(path, error);
+    let header: Vec<String> = reader
+        .byte_headers()
+        .map_err(broken)?
+        .iter()
+        .map(|name| String::from_utf8_lossy(name).trim_start_matches('\u{feff}').trim().to_owned())
+        .collect();
+    let find = |name: &str| header.iter().position(|h| h == name);
+    let (label, document, weight) = (find("label"), find("docid"), find("weight"));
+    let query = find("qid").ok_or_else(|| Error::Parse {
+        path: path.into(),
+        line: 1,
+        column: 1,
+        expected: "a header with a column named qid (and label, docid, weight; the rest are features)".into(),
+        found: format!("{:?}", header.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(",")),
+    })?;
+    let special = [label, document, weight, Some(query)];
+    let features: Vec<usize> = (0..header.len()).filter(|&j| !special.contains(&Some(j))).collect();
+    let order = into.table_columns(path, features.iter().map(|&j| header[j].clone()).collect())?;
+    let mut record = csv::ByteRecord::new();
+    let mut row = vec![0.0f32; features.len()];
+    while reader.read_byte_record(&mut record).map_err(broken)? {
+        let at = record.position().map_or(0, csv::Position::line) as usize;
+        let refuse = |j: usize, expected: String| Error::Parse {
+            path: path.into(),
+            line: at,
+            column: j + 1,
+            expected,
+            found: format!("{:?} in column {:?}", String::from_utf8_lossy(&record[j]), header[j]),
+        };
+        let number = |j: usize, what: &str| match fast_float2::parse::<f64, _>(record[j].trim_ascii()) {
+            Ok(x) if x.is_finite() => Ok(x),
+            _ => Err(refuse(j, format!("{what} (a finite number)"))),
+        };
+        let grade = label.map(|j| number(j, "a grade")).transpose()?;
+        let weight = weight
+            .map(|j| {
+                number(j, "a weight")
+                    .and_then(|x| if x >= 0.0 { Ok(x) } else { Err(refuse(j, "a weight of 0 or more".into())) })
+            })
+            .transpose()?;
+        for (&j, &place) in features.iter().zip(&order) {
+            row[place] = match number::whole(record[j].trim_ascii()) {
+                Value::Number(x) => x,
+                Value::Missing if into.keep_missing => f32::NAN,
+                Value::Missing => {
+                    return Err(refuse(j, "a value (--missing zero or --missing mean allows gaps)".into()));
+                }
+                Value::Bad => return Err(refuse(j, "a finite number".into())),
+            };
+        }
+        let id = record[query].trim_ascii();
+        if id.is_empty() {
+            return Err(refuse(query, "a query id".into()));
+        }
+        into.table_row(grade, id, document.map(|j| record[j].trim_ascii()), weight, &row);
+    }
+    Ok(())
+}
+
+fn broken(path: &Path, error: csv::Error) -> Error {
+    let line = error.position().map_or(1, csv::Position::line) as usize;
+    match error.into_kind() {
+        csv::ErrorKind::Io(source) => Error::Io { path: path.into(), action: "read", source },
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => Error::Parse {
+            path: path.into(),
+            line,
+            column: 1,
+            expected: format!("{expected_len} fields, as in the header"),
+            found: format!("{len}"),
+        },
+        _ => Error::Content {
+            path: path.into(),
+            expected: "a table".into(),
+            found: format!("a row that cannot be read, line {line}"),
+        },
+    }
+}

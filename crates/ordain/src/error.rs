@@ -1,0 +1,186 @@
+//! The one error type of the library: each variant carries the place, what was expected and what was found.
+
+use std::path::PathBuf;
+
+/// What can go wrong. Slow convergence is not here: it is the stop reason of a fit.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be opened, read or written.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was tried, such as `read`.
+        action: &'static str,
+        /// The reason that the system gave.
+        source: std::io::Error,
+    },
+    /// A line of a text file does not follow its format.
+    #[error("{}:{line}:{column}: expected {expected}, found {found}", path.display())]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// Column in bytes, from 1.
+        column: usize,
+        /// What the format asks for here.
+        expected: String,
+        /// What stands there.
+        found: String,
+    },
+    /// A file as a whole is not what it should be.
+    #[error("{}: expected {expected}, found {found}", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What was expected, and where there is one the way out.
+        expected: String,
+        /// What was found.
+        found: String,
+    },
+    /// A model file is damaged, too new, or not a model.
+    #[error("{}: {problem}; {cure}", path.display())]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+        /// What to do.
+        cure: &'static str,
+    },
+    /// A setting has a value outside its range.
+    #[error("{name}: expected {expected}, found {found:?}")]
+    Setting {
+        /// The name of the setting.
+        name: String,
+        /// Its range.
+        expected: String,
+        /// The value that was given.
+        found: String,
+    },
+    /// A name that is not known here.
+    #[error("unknown {kind} {found:?}{}", hint(nearest.as_deref(), known))]
+    Unknown {
+        /// What the name is of: method, setting, metric.
+        kind: &'static str,
+        /// The name that was given.
+        found: String,
+        /// The nearest right one.
+        nearest: Option<String>,
+        /// All right ones.
+        known: Vec<String>,
+    },
+    /// The data do not have the features that a model was trained with.
+    #[error(
+        "the features of the data are not those of the model{}{}",
+        list("missing", missing),
+        list("not in the model", extra)
+    )]
+    Features {
+        /// In the model, not in the data.
+        missing: Vec<String>,
+        /// In the data, not in the model.
+        extra: Vec<String>,
+    },
+    /// The data lack something that the work needs.
+    #[error("expected {expected}, found {found}")]
+    Data {
+        /// What is needed, and where there is one the way out.
+        expected: String,
+        /// What the data hold.
+        found: String,
+    },
+    /// A number that should be finite is not.
+    #[error(
+        "{what} is not a finite number: features of very different size do that; try scale=query or scale=global, or a larger lambda"
+    )]
+    NotFinite {
+        /// The quantity.
+        what: &'static str,
+    },
+    /// The work was stopped before there was anything to return.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// The result of everything that can fail here.
+pub type Result<T> = std::result::Result<T, Error>;
+
+fn hint(nearest: Option<&str>, known: &[String]) -> String {
+    match nearest {
+        Some(name) => format!(": did you mean {name:?}?"),
+        None => format!("; known are {}", known.join(", ")),
+    }
+}
+
+fn list(what: &str, names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [few @ ..] if few.len() <= 5 => format!("; {what}: {}", few.join(", ")),
+        [a, b, c, rest @ ..] => format!("; {what}: {a}, {b}, {c} and {} more", rest.len()),
+        _ => String::new(),
+    }
+}
+
+impl Error {
+    /// `Unknown` with the nearest of `known`, where one is near enough to be meant.
+    pub fn unknown<S: AsRef<str>>(kind: &'static str, found: &str, known: impl IntoIterator<Item = S>) -> Self {
+        let known: Vec<String> = known.into_iter().map(|name| name.as_ref().to_owned()).collect();
+        let lower = found.to_lowercase();
+        let nearest = known
+            .iter()
+            .map(|name| (edits(&lower, &name.to_lowercase()), name))
+            .min_by_key(|&(distance, _)| distance)
+            .filter(|&(distance, name)| distance <= 1 + name.len() / 4)
+            .map(|(_, name)| name.clone());
+        Self::Unknown { kind, found: found.to_owned(), nearest, known }
+    }
+}
+
+/// Levenshtein distance with swaps of neighbours counted once; names are short, so the plain table serves.
+fn edits(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for (i, row) in rows.iter_mut().enumerate() {
+        row[0] = i;
+    }
+    rows[0] = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        for j in 1..=b.len() {
+            let differ = usize::from(a[i - 1] != b[j - 1]);
+            let mut best = (rows[i - 1][j] + 1).min(rows[i][j - 1] + 1).min(rows[i - 1][j - 1] + differ);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = best;
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_named_and_a_stranger_is_not() {
+        let known = ["lambda", "scale", "weight"];
+        assert_eq!(
+            Error::unknown("setting", "lamdba", known).to_string(),
+            "unknown setting \"lamdba\": did you mean \"lambda\"?"
+        );
+        assert_eq!(
+            Error::unknown("setting", "gamma_ray", known).to_string(),
+            "unknown setting \"gamma_ray\"; known are lambda, scale, weight"
+        );
+    }
+
+    #[test]
+    fn edits_of_known_words() {
+        assert_eq!(edits("kitten", "sitting"), 3); // the textbook pair
+        assert_eq!(edits("ab", "ba"), 1);
+        assert_eq!(edits("", "abc"), 3);
+    }
+}

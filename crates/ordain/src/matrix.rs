@@ -1,0 +1,399 @@
+//! Features of a data set, dense or sparse, and the few dense operations that the solvers need.
+//!
+//! Features are stored as `f32`, one block per data set; parameters, sums and scores are `f64`.
+
+use crate::error::{Error, Result};
+
+/// A row-major block of `f32`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Matrix {
+    values: Vec<f32>,
+    cols: usize,
+}
+
+impl Matrix {
+    /// A matrix of `values.len() / cols` rows.
+    pub fn new(values: Vec<f32>, cols: usize) -> Self {
+        debug_assert!(cols == 0 && values.is_empty() || cols > 0 && values.len().is_multiple_of(cols));
+        Self { values, cols }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.values.len().checked_div(self.cols).unwrap_or(0)
+    }
+
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Row `i`.
+    pub fn row(&self, i: usize) -> &[f32] {
+        &self.values[i * self.cols..(i + 1) * self.cols]
+    }
+
+    /// All values, row after row.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// All values, to change in place.
+    pub fn values_mut(&mut self) -> &mut [f32] {
+        &mut self.values
+    }
+}
+
+/// Compressed sparse rows; the columns of a row ascend, and a column occurs once in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Csr {
+    ends: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<f32>,
+    cols: usize,
+}
+
+impl Csr {
+    /// Rows given by where each one ends in `columns` and `values`.
+    pub fn new(ends: Vec<usize>, columns: Vec<u32>, values: Vec<f32>, cols: usize) -> Self {
+        debug_assert_eq!(columns.len(), values.len());
+        debug_assert_eq!(ends.last().copied().unwrap_or(0), values.len());
+        Self { ends, columns, values, cols }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Columns and values of row `i`.
+    pub fn row(&self, i: usize) -> (&[u32], &[f32]) {
+        let of = if i == 0 { 0 } else { self.ends[i - 1] }..self.ends[i];
+        (&self.columns[of.clone()], &self.values[of])
+    }
+
+    /// Stored values, row after row.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// Stored values with their columns, to change in place.
+    pub fn entries_mut(&mut self) -> (&[u32], &mut [f32]) {
+        (&self.columns, &mut self.values)
+    }
+}
+
+/// The features of a data set: dense where most values are there, sparse where most are zero.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Features {
+    /// Every value stored.
+    Dense(Matrix),
+    /// Zeros left out.
+    Sparse(Csr),
+}
+
+impl Features {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::Dense(m) => m.rows(),
+            Self::Sparse(m) => m.rows(),
+        }
+    }
+
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        match self {
+            Self::Dense(m) => m.cols(),
+            Self::Sparse(m) => m.cols,
+        }
+    }
+
+    /// Calls `visit(column, value)` for each value of row `i` that is stored, columns ascending.
+    pub fn each(&self, i: usize, mut visit: impl FnMut(usize, f32)) {
+        match self {
+            Self::Dense(m) => m.row(i).iter().enumerate().for_each(|(j, &x)| visit(j, x)),
+            Self::Sparse(m) => {
+                let (columns, values) = m.row(i);
+                columns.iter().zip(values).for_each(|(&j, &x)| visit(j as usize, x));
+            }
+        }
+    }
+
+    /// The value of row `i` in column `j`; what a sparse row does not store is 0. O(log row) where sparse.
+    pub fn value(&self, i: usize, j: usize) -> f32 {
+        match self {
+            Self::Dense(m) => m.row(i)[j],
+            Self::Sparse(m) => {
+                let (columns, values) = m.row(i);
+                columns.binary_search(&(j as u32)).map_or(0.0, |at| values[at])
+            }
+        }
+    }
+
+    /// Puts row `from[i]` at place `i` for every `i`; `from` is a permutation of the rows. In place where dense.
+    pub fn permute_rows(&mut self, from: &[u32]) {
+        match self {
+            Self::Dense(m) => {
+                let cols = m.cols;
+                let mut done = vec![false; from.len()];
+                let mut held = vec![0.0; cols];
+                for start in 0..from.len() {
+                    if done[start] || from[start] as usize == start {
+                        continue;
+                    }
+                    held.copy_from_slice(m.row(start));
+                    let mut at = start;
+                    loop {
+                        done[at] = true;
+                        let next = from[at] as usize;
+                        if next == start {
+                            m.values[at * cols..(at + 1) * cols].copy_from_slice(&held);
+                            break;
+                        }
+                        m.values.copy_within(next * cols..(next + 1) * cols, at * cols);
+                        at = next;
+                    }
+                }
+            }
+            Self::Sparse(m) => {
+                let mut ends = Vec::with_capacity(m.ends.len());
+                let mut columns = Vec::with_capacity(m.columns.len());
+                let mut values = Vec::with_capacity(m.values.len());
+                for &i in from {
+                    let (c, v) = m.row(i as usize);
+                    columns.extend_from_slice(c);
+                    values.extend_from_slice(v);
+                    ends.push(values.len());
+                }
+                *m = Csr { ends, columns, values, cols: m.cols };
+            }
+        }
+    }
+
+    /// The same rows with column `j` of the result taken from column `from[j]`; `None` makes a column of zeros.
+    pub fn select_columns(&self, from: &[Option<u32>]) -> Self {
+        match self {
+            Self::Dense(m) => {
+                let mut values = Vec::with_capacity(m.rows() * from.len());
+                for i in 0..m.rows() {
+                    let row = m.row(i);
+                    values.extend(from.iter().map(|j| j.map_or(0.0, |j| row[j as usize])));
+                }
+                Self::Dense(Matrix::new(values, from.len()))
+            }
+            Self::Sparse(m) => {
+                let mut to = vec![None; m.cols];
+                for (j, old) in from.iter().enumerate() {
+                    if let Some(old) = old {
+                        to[*old as usize] = Some(j as u32);
+                    }
+                }
+                let mut out = Csr { ends: vec![], columns: vec![], values: vec![], cols: from.len() };
+                let mut row: Vec<(u32, f32)> = vec![];
+                for i in 0..m.rows() {
+                    let (columns, values) = m.row(i);
+                    row.clear();
+                    row.extend(columns.iter().zip(values).filter_map(|(&j, &x)| to[j as usize].map(|j| (j, x))));
+                    row.sort_unstable_by_key(|&(j, _)| j);
+                    out.columns.extend(row.iter().map(|&(j, _)| j));
+                    out.values.extend(row.iter().map(|&(_, x)| x));
+                    out.ends.push(out.values.len());
+                }
+                Self::Sparse(out)
+            }
+        }
+    }
+}
+
+/// `Σ a_i b_i`, in four interleaved sums so that it runs in vector registers; the order is fixed.
+#[inline]
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [0.0; 4];
+    let (a4, b4) = (a.chunks_exact(4), b.chunks_exact(4));
+    let rest: f64 = a4.remainder().iter().zip(b4.remainder()).map(|(x, y)| x * y).sum();
+    for (x, y) in a4.zip(b4) {
+        for k in 0..4 {
+            sums[k] += x[k] * y[k];
+        }
+    }
+    (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
+}
+
+/// `Σ x_i w_i` of a stored row and parameters.
+#[inline]
+pub fn dot_row(row: &[f32], w: &[f64]) -> f64 {
+    let mut sums = [0.0; 8];
+    let (r8, w8) = (row.chunks_exact(8), w.chunks_exact(8));
+    let rest: f64 = r8.remainder().iter().zip(w8.remainder()).map(|(&x, y)| f64::from(x) * y).sum();
+    for (x, y) in r8.zip(w8) {
+        for k in 0..8 {
+            sums[k] += f64::from(x[k]) * y[k];
+        }
+    }
+    ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7])) + rest
+}
+
+/// `y += a·x`.
+#[inline]
+pub fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
+    for (y, x) in y.iter_mut().zip(x) {
+        *y += a * x;
+    }
+}
+
+/// `y += a·row`.
+#[inline]
+pub fn axpy_row(a: f64, row: &[f32], y: &mut [f64]) {
+    for (y, &x) in y.iter_mut().zip(row) {
+        *y += a * f64::from(x);
+    }
+}
+
+/// Solves `H x = b` for a symmetric positive definite `H` (`d`×`d`, row-major) and overwrites both.
+///
+/// Cholesky's factor is made in place, O(d³/3).
+///
+/// ```
+/// let (mut h, mut b) = (vec![4.0, 2.0, 2.0, 3.0], vec![2.0, 1.0]);
+/// assert!(ordain::matrix::solve_spd(&mut h, &mut b));
+/// assert_eq!(b, [0.5, 0.0]);
+/// ```
+///
+/// Returns `false`, with both arguments spoilt, where `H` is not positive definite.
+pub fn solve_spd(h: &mut [f64], b: &mut [f64]) -> bool {
+    let d = b.len();
+    for j in 0..d {
+        let (above, below) = h.split_at_mut((j + 1) * d);
+        let row_j = &mut above[j * d..];
+        let pivot = row_j[j] - dot(&row_j[..j], &row_j[..j]);
+        if !(pivot > 0.0 && pivot.is_finite()) {
+            return false;
+        }
+        let pivot = pivot.sqrt();
+        row_j[j] = pivot;
+        for row_i in below.chunks_exact_mut(d) {
+            row_i[j] = (row_i[j] - dot(&row_i[..j], &row_j[..j])) / pivot;
+        }
+    }
+    for i in 0..d {
+        b[i] = (b[i] - dot(&h[i * d..i * d + i], &b[..i])) / h[i * d + i];
+    }
+    for i in (0..d).rev() {
+        b[i] /= h[i * d + i];
+        let (head, x) = b.split_at_mut(i);
+        axpy(-x[0], &h[i * d..i * d + i], head);
+    }
+    true
+}
+
+/// `out += Zᵀ Y` for row-major `Z` and `Y` of `rows`×`d`; `out` is `d`×`d`.
+pub fn add_product(z: &[f64], y: &[f64], d: usize, out: &mut [f64]) {
+    if d == 0 || z.is_empty() {
+        return;
+    }
+    let rows = z.len() / d;
+    assert!(y.len() == z.len() && out.len() == d * d && rows * d == z.len());
+    product(z, y, rows, d, out);
+}
+
+#[allow(unsafe_code)] // the one call that takes raw pointers; all three lengths are checked by the caller above
+fn product(z: &[f64], y: &[f64], rows: usize, d: usize, out: &mut [f64]) {
+    let step = d as isize;
+    // SAFETY: z and y hold rows·d values and out holds d·d, and the strides stay inside them.
+    unsafe {
+        matrixmultiply::dgemm(
+            d,
+            rows,
+            d,
+            1.0,
+            z.as_ptr(),
+            1,
+            step,
+            y.as_ptr(),
+            step,
+            1,
+            1.0,
+            out.as_mut_ptr(),
+            step,
+            1,
+        );
+    }
+}
+
+/// Refuses a number that is not finite.
+pub fn finite(what: &'static str, x: f64) -> Result<f64> {
+    if x.is_finite() { Ok(x) } else { Err(Error::NotFinite { what }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn close(a: &[f64], b: &[f64], tol: f64) -> bool {
+        a.len() == b.len() && a.iter().zip(b).all(|(x, y)| (x - y).abs() <= tol * (1.0 + y.abs()))
+    }
+
+    proptest! {
+        #[test]
+        fn products_equal_plain_loops(d in 1usize..9, rows in 0usize..20, seed in 0u64..1000) {
+            let x = |k: usize| (((k as u64 * 2_654_435_761 + seed * 97) % 1009) as f64 / 1009.0) - 0.5;
+            let z: Vec<f64> = (0..rows * d).map(x).collect();
+            let y: Vec<f64> = (0..rows * d).map(|k| x(k + 7919)).collect();
+            let mut fast = vec![0.25; d * d];
+            add_product(&z, &y, d, &mut fast);
+            let slow: Vec<f64> = (0..d * d)
+                .map(|k| 0.25 + (0..rows).map(|i| z[i * d + k / d] * y[i * d + k % d]).sum::<f64>())
+                .collect();
+            prop_assert!(close(&fast, &slow, 1e-13));
+            let row: Vec<f32> = z.iter().map(|&v| v as f32).collect();
+            let wide: Vec<f64> = row.iter().map(|&v| f64::from(v)).collect();
+            let plain: f64 = wide.iter().zip(&y).map(|(a, b)| a * b).sum();
+            prop_assert!((dot(&wide, &y) - plain).abs() < 1e-12);
+            prop_assert!((dot_row(&row, &y) - plain).abs() < 1e-12);
+        }
+
+        #[test]
+        fn cholesky_solves(d in 1usize..12, seed in 0u64..1000) {
+            let x = |k: usize| (((k as u64 * 2_654_435_761 + seed * 131) % 1013) as f64 / 1013.0) - 0.5;
+            let z: Vec<f64> = (0..2 * d * d).map(x).collect();
+            let mut h = vec![0.0; d * d];
+            add_product(&z, &z, d, &mut h);
+            (0..d).for_each(|j| h[j * d + j] += 0.1);
+            let truth: Vec<f64> = (0..d).map(|k| x(k + 31)).collect();
+            let mut b: Vec<f64> = (0..d).map(|i| dot(&h[i * d..(i + 1) * d], &truth)).collect();
+            prop_assert!(solve_spd(&mut h.clone(), &mut b));
+            prop_assert!(close(&b, &truth, 1e-9));
+        }
+
+        #[test]
+        fn rows_move_as_told(n in 1usize..30, seed in 0u64..1000) {
+            let mut from: Vec<u32> = (0..n as u32).collect();
+            from.sort_by_key(|&i| (u64::from(i) * 7919 + seed * 104_729) % 1009);
+            let values: Vec<f32> = (0..n * 3).map(|k| k as f32).collect();
+            let dense = Features::Dense(Matrix::new(values.clone(), 3));
+            let sparse = Features::Sparse(Csr::new(
+                (1..=n).map(|i| 3 * i).collect(), (0..n * 3).map(|k| k as u32 % 3).collect(), values, 3));
+            for before in [dense, sparse] {
+                let mut after = before.clone();
+                after.permute_rows(&from);
+                for (i, &old) in from.iter().enumerate() {
+                    for j in 0..3 {
+                        prop_assert_eq!(after.value(i, j).to_bits(), before.value(old as usize, j).to_bits());
+                    }
+                }
+                let picked = before.select_columns(&[Some(2), None, Some(0)]);
+                prop_assert_eq!(picked.value(n - 1, 0).to_bits(), before.value(n - 1, 2).to_bits());
+                prop_assert_eq!(picked.value(n - 1, 1).to_bits(), 0);
+                prop_assert_eq!(picked.value(n - 1, 2).to_bits(), before.value(n - 1, 0).to_bits());
+            }
+        }
+    }
+
+    #[test]
+    fn an_indefinite_matrix_is_refused() {
+        assert!(!solve_spd(&mut [1.0, 2.0, 2.0, 1.0], &mut [1.0, 1.0]));
+        assert!(!solve_spd(&mut [f64::NAN], &mut [1.0]));
+    }
+}

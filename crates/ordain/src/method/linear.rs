@@ -1,0 +1,115 @@
+//! A ranker that scores each document by a weighted sum of its scaled features.
+
+use crate::data::scale::{Affine, Scale, Scaling};
+use crate::data::{Columns, Missing, RankSet};
+use crate::error::Result;
+use crate::scorer::rows::{Rows, Work};
+use crate::traits::Scorer;
+use rayon::prelude::*;
+
+/// Weights on scaled features.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearRanker {
+    /// One weight per column.
+    pub weights: Vec<f64>,
+    /// The columns, by name.
+    pub columns: Columns,
+    /// How they are scaled.
+    pub scale: Scale,
+    /// Offsets and factors of `scale=global`.
+    pub global: Option<Affine>,
+    /// What missing values mean.
+    pub missing: Missing,
+    /// What is put in their place, with `missing=mean`.
+    pub means: Option<Vec<f32>>,
+}
+
+/// Why one document stands above another: what one feature adds to the difference of their scores.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contribution {
+    /// The column.
+    pub column: usize,
+    /// Its value of the upper document.
+    pub above: f32,
+    /// Its value of the lower document.
+    pub below: f32,
+    /// The difference of the two after scaling.
+    pub difference: f64,
+    /// The weight.
+    pub weight: f64,
+    /// Weight times difference.
+    pub contribution: f64,
+}
+
+impl LinearRanker {
+    /// Makes data fit this model: columns by name, gaps filled. Returns the numbered columns that it does not know.
+    pub fn prepare(&self, set: &mut RankSet) -> Result<Vec<String>> {
+        let unknown = set.align(&self.columns)?;
+        if self.missing != Missing::Error {
+            set.fill_missing(self.means.as_deref());
+        }
+        Ok(unknown)
+    }
+
+    fn scaling(&self, set: &RankSet) -> Scaling {
+        match &self.global {
+            Some(affine) => Scaling::Global(affine.clone()),
+            None => Scaling::learn(self.scale, set, &[]),
+        }
+    }
+
+    /// The score of every document, in stored order; the set must be [prepared](Self::prepare).
+    ///
+    /// O(values), in parallel over queries.
+    pub fn scores(&self, set: &RankSet) -> Vec<f64> {
+        let scaling = self.scaling(set);
+        self.scores_with(set, &set.all(), &scaling)
+    }
+
+    /// The scores of some queries under a scaling that was learned before; 0 elsewhere.
+    pub(crate) fn scores_with(&self, set: &RankSet, units: &[u32], scaling: &Scaling) -> Vec<f64> {
+        let rows = Rows::new(set, units, scaling);
+        let parts: Vec<(usize, Vec<f64>)> = (0..units.len())
+            .into_par_iter()
+            .with_min_len(64)
+            .map_init(Work::default, |work, n| {
+                let span = set.span(units[n] as usize);
+                let mut s = vec![0.0; span.len()];
+                rows.scores(n, &self.weights, &mut s, work);
+                (span.start, s)
+            })
+            .collect();
+        let mut scores = vec![0.0; set.rows()];
+        for (start, part) in parts {
+            scores[start..start + part.len()].copy_from_slice(&part);
+        }
+        scores
+    }
+
+    /// What each feature adds to the score of row `above` over row `below`, both of query `q`; the largest first.
+    ///
+    /// The contributions add up to the difference of the scores.
+    pub fn explain(&self, set: &RankSet, q: usize, above: usize, below: usize) -> Vec<Contribution> {
+        let scaling = self.scaling(set);
+        let units = [q as u32];
+        let mut scaled = vec![];
+        Rows::new(set, &units, &scaling).matrix(0, &mut scaled);
+        let (d, start) = (self.weights.len(), set.span(q).start);
+        let of = |row: usize, j: usize| scaled[(row - start) * d + j];
+        let mut all: Vec<Contribution> = (0..d)
+            .map(|j| {
+                let difference = of(above, j) - of(below, j);
+                Contribution {
+                    column: j,
+                    above: set.features.value(above, j),
+                    below: set.features.value(below, j),
+                    difference,
+                    weight: self.weights[j],
+                    contribution: self.weights[j] * difference,
+                }
+            })
+            .collect();
+        all.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()).then(a.column.cmp(&b.column)));
+        all
+    }
+}

@@ -1,0 +1,253 @@
+//! Named methods: settings, `fit`, and what is fitted. Each composes the modules below it.
+
+mod linear;
+pub mod ranksvm;
+
+pub use linear::LinearRanker;
+pub use ranksvm::RankSvm;
+
+use crate::data::{Missing, RankSet};
+use crate::error::{Error, Result};
+use crate::metric::{Convention, Metric};
+use crate::solver::run::{Report, Watch};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::fmt;
+use std::str::FromStr;
+
+/// A finite number above 0.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+pub struct Positive(f64);
+
+impl Positive {
+    /// The number, unless it is not above 0.
+    ///
+    /// ```
+    /// assert!(ordain::method::Positive::new(0.1).is_ok());
+    /// assert!(ordain::method::Positive::new(-1.0).is_err());
+    /// ```
+    pub fn new(x: f64) -> Result<Self> {
+        if x.is_finite() && x > 0.0 {
+            Ok(Self(x))
+        } else {
+            Err(Error::Setting {
+                name: "number".into(),
+                expected: "a finite number above 0".into(),
+                found: x.to_string(),
+            })
+        }
+    }
+
+    /// The number itself.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+/// A value, or its choice by validation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Choice<T> {
+    /// By validation; where there is none, the documented default.
+    Auto,
+    /// This one.
+    Set(T),
+}
+
+/// One setting of a method, as it is shown to a person.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// Its name.
+    pub name: &'static str,
+    /// What it may be.
+    pub range: &'static str,
+    /// What it is unless something is said.
+    pub default: &'static str,
+    /// What it does.
+    pub help: &'static str,
+}
+
+/// A method with its settings; written `ranksvm[lambda=1,scale=query]`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Method {
+    /// Linear RankSVM.
+    RankSvm(RankSvm),
+}
+
+impl Method {
+    /// The names of all methods.
+    pub const NAMES: [&'static str; 1] = ["ranksvm"];
+
+    /// The method of this name, with its defaults.
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "ranksvm" => Ok(Self::RankSvm(RankSvm::default())),
+            _ => Err(Error::unknown("method", name, Self::NAMES)),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::RankSvm(_) => "ranksvm",
+        }
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> &'static [Setting] {
+        match self {
+            Self::RankSvm(_) => RankSvm::SETTINGS,
+        }
+    }
+
+    /// Changes a setting, given as `name=value`.
+    pub fn set(&mut self, assignment: &str) -> Result<()> {
+        let Some((name, value)) = assignment.split_once('=') else {
+            return Err(Error::Setting {
+                name: "--set".into(),
+                expected: "name=value".into(),
+                found: assignment.into(),
+            });
+        };
+        let (name, value) = (name.trim(), value.trim());
+        let known = self.settings().iter().map(|s| s.name).chain(["c"]);
+        if !known.clone().any(|known| known == name) {
+            return Err(Error::unknown("setting", name, known));
+        }
+        match self {
+            Self::RankSvm(method) => method.set(name, value),
+        }
+    }
+
+    /// Whether something is left to be chosen by validation.
+    pub fn chooses(&self) -> bool {
+        match self {
+            Self::RankSvm(method) => method.chooses(),
+        }
+    }
+
+    /// Fits a model.
+    pub fn fit(&self, data: &Training, watch: &Watch) -> Result<Fitted> {
+        match self {
+            Self::RankSvm(method) => method.fit(data, watch),
+        }
+    }
+}
+
+impl FromStr for Method {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        let (name, settings) = match text.split_once('[') {
+            None => (text, ""),
+            Some((name, rest)) => match rest.strip_suffix(']') {
+                Some(settings) => (name, settings),
+                None => {
+                    return Err(Error::Setting {
+                        name: "method".into(),
+                        expected: "METHOD[name=value,…]".into(),
+                        found: text.into(),
+                    });
+                }
+            },
+        };
+        let mut method = Self::named(name.trim())?;
+        for assignment in settings.split(',').map(str::trim).filter(|a| !a.is_empty()) {
+            method.set(assignment)?;
+        }
+        Ok(method)
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a method is fitted on.
+pub struct Training<'a> {
+    /// The data.
+    pub set: &'a RankSet,
+    /// The queries to fit on.
+    pub train: &'a [u32],
+    /// The queries to choose on; without them every fifth query of `train` is held out where something is to be chosen.
+    pub valid: Option<&'a [u32]>,
+    /// What the choice is by.
+    pub by: (Metric, Convention),
+    /// Whether the model is fitted again on `train` and `valid` together after the choice.
+    pub refit: bool,
+    /// The seed of whatever is random.
+    pub seed: u64,
+    /// What missing values mean; they are filled already.
+    pub missing: Missing,
+    /// What they were filled with, with [`Missing::Mean`].
+    pub means: Option<&'a [f32]>,
+}
+
+impl<'a> Training<'a> {
+    /// A fit on the queries `train`: choices by NDCG@10 on queries held out of them, then a fit on all of them.
+    pub fn new(set: &'a RankSet, train: &'a [u32]) -> Self {
+        let by = (Metric { kind: crate::metric::Kind::Ndcg, k: Some(10) }, Convention::STANDARD);
+        Self { set, train, valid: None, by, refit: true, seed: 0, missing: Missing::Error, means: None }
+    }
+}
+
+/// One of the values that were tried on validation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// The settings tried.
+    pub settings: Map<String, Value>,
+    /// The metric that they reached.
+    pub value: f64,
+}
+
+/// How settings were chosen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// The metric of the choice.
+    pub metric: String,
+    /// Its convention.
+    pub convention: String,
+    /// The number of queries it was measured on.
+    pub queries: usize,
+    /// All that was tried, in order.
+    pub candidates: Vec<Candidate>,
+}
+
+/// What is known of a training, besides the parameters that it gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// The method.
+    pub method: String,
+    /// Every setting, as it was used in the end.
+    pub settings: Map<String, Value>,
+    /// Digest of the data.
+    pub data: String,
+    /// Documents fitted on.
+    pub rows: usize,
+    /// Queries fitted on.
+    pub queries: usize,
+    /// Of these, queries without two different grades, which teach nothing.
+    pub flat_queries: usize,
+    /// Pairs of documents fitted on.
+    pub pairs: f64,
+    /// How the solver ended.
+    #[serde(flatten)]
+    pub report: Report,
+    /// The duality gap, of solvers that know one.
+    pub gap: Option<f64>,
+    /// Whether the fit is on training and validation together.
+    pub refit: bool,
+    /// How settings were chosen, if any were.
+    pub chosen: Option<Chosen>,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// A trained model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fitted {
+    /// What ranks.
+    pub ranker: LinearRanker,
+    /// Where it comes from.
+    pub facts: Facts,
+}

@@ -1,0 +1,348 @@
+//! Metrics of rankings, each under a named convention, because the tools disagree.
+//!
+//! The same ranking gives NDCG .72 or .67 by the gain, a query without relevant documents counts 1, 0 or not at all,
+//! and tied documents stand in input order, by id, or share their places. A [`Convention`] says which.
+
+mod query;
+pub mod stats;
+
+pub use query::Query;
+
+use crate::data::RankSet;
+use crate::error::{Error, Result};
+use rayon::prelude::*;
+use std::fmt;
+use std::str::FromStr;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Discounted cumulative gain over that of the ideal order.
+    Ndcg,
+    /// Discounted cumulative gain.
+    Dcg,
+    /// Average precision.
+    Map,
+    /// Share of the first k that is relevant; the divisor is always k.
+    Precision,
+    /// Share of the relevant documents that is among the first k.
+    Recall,
+    /// One over the rank of the first relevant document.
+    Mrr,
+    /// Expected reciprocal rank of the document at which a reader stops (Chapelle et al. 2009).
+    Err,
+    /// Whether the first document has the best grade of its query.
+    Wta,
+    /// Precision at the number of relevant documents (break-even point, R-precision).
+    Bep,
+    /// Kendall's tau-b between scores and grades; from −1 to 1.
+    Kendall,
+    /// Share of the pairs of different grades that are in the right order; a tied pair counts ½ where ties are averaged.
+    Pairs,
+}
+
+/// A metric, with its cut-off where it has one; written `ndcg@10`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Metric {
+    /// What is measured.
+    pub kind: Kind,
+    /// How many places count.
+    pub k: Option<usize>,
+}
+
+const NAMES: [(&str, Kind, Cut); 11] = [
+    ("ndcg", Kind::Ndcg, Cut::May),
+    ("dcg", Kind::Dcg, Cut::May),
+    ("map", Kind::Map, Cut::Not),
+    ("p", Kind::Precision, Cut::Must),
+    ("recall", Kind::Recall, Cut::Must),
+    ("mrr", Kind::Mrr, Cut::Not),
+    ("err", Kind::Err, Cut::Must),
+    ("wta", Kind::Wta, Cut::Not),
+    ("bep", Kind::Bep, Cut::Not),
+    ("kendall", Kind::Kendall, Cut::Not),
+    ("pairs", Kind::Pairs, Cut::Not),
+];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Cut {
+    May,
+    Must,
+    Not,
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let name = NAMES.iter().find(|(_, kind, _)| *kind == self.kind).map_or("", |(name, ..)| name);
+        match self.k {
+            Some(k) => write!(f, "{name}@{k}"),
+            None => f.write_str(name),
+        }
+    }
+}
+
+impl FromStr for Metric {
+    type Err = Error;
+
+    /// ```
+    /// let metric: ordain::metric::Metric = "NDCG@10".parse()?;
+    /// assert_eq!(metric.to_string(), "ndcg@10");
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
+    fn from_str(text: &str) -> Result<Self> {
+        let lower = text.to_lowercase();
+        let (name, k) = match lower.split_once('@') {
+            Some((name, k)) => (name, Some(k)),
+            None => (lower.as_str(), None),
+        };
+        let shown = |cut: &Cut, name: &str| if *cut == Cut::Must { format!("{name}@k") } else { name.to_owned() };
+        let Some((_, kind, cut)) = NAMES.iter().find(|(known, ..)| *known == name) else {
+            return Err(Error::unknown("metric", text, NAMES.iter().map(|(name, _, cut)| shown(cut, name))));
+        };
+        let wrong =
+            |expected: &str| Error::Setting { name: "metric".into(), expected: expected.into(), found: text.into() };
+        let k = match k {
+            Some(_) if *cut == Cut::Not => return Err(wrong(&format!("{name}, which has no cut-off"))),
+            None if *cut == Cut::Must => return Err(wrong(&format!("a cut-off, as in {name}@10"))),
+            Some(k) => Some(
+                k.parse()
+                    .ok()
+                    .filter(|&k| k > 0)
+                    .ok_or_else(|| wrong(&format!("a whole number above 0 after {name}@")))?,
+            ),
+            None => None,
+        };
+        Ok(Self { kind: *kind, k })
+    }
+}
+
+/// What a document of some grade is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gain {
+    /// `2^grade − 1`.
+    Exp,
+    /// The grade.
+    Linear,
+}
+
+/// What a place is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discount {
+    /// `1 / log2(1 + rank)`.
+    Log2,
+    /// 1 at ranks 1 and 2, then `1 / log2(rank)`, as in the scripts of LETOR.
+    Letor,
+}
+
+/// What a query counts in which nothing is relevant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Empty {
+    /// It is left out, and counted as such.
+    Skip,
+    /// 0.
+    Zero,
+    /// 1 for NDCG, MAP and the other normalised metrics; 0 for those that are a count.
+    One,
+}
+
+/// What NDCG@k is for a query of fewer than k documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Short {
+    /// What it is.
+    Keep,
+    /// 0.
+    Zero,
+}
+
+/// How documents of the same score stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ties {
+    /// The metric is averaged over all orders of them, exactly.
+    Average,
+    /// In the order of the input.
+    Input,
+    /// By document id, descending, as trec_eval does.
+    Id,
+}
+
+/// The rules under which a metric is computed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Convention {
+    /// Name of the preset that the rules started from.
+    pub name: &'static str,
+    /// Gain of a grade.
+    pub gain: Gain,
+    /// Discount of a place.
+    pub discount: Discount,
+    /// Queries without a relevant document.
+    pub empty: Empty,
+    /// Queries of fewer than k documents.
+    pub short: Short,
+    /// Documents of the same score.
+    pub ties: Ties,
+    /// A document is relevant from this grade on; `None` means above 0.
+    pub relevant_from: Option<f64>,
+    /// Whether scores are compared as `f32`, as the tool does that the preset is named after.
+    pub single: bool,
+}
+
+impl Convention {
+    /// `standard`: exponential gain, empty queries left out, ties averaged.
+    pub const STANDARD: Self = Self {
+        name: "standard",
+        gain: Gain::Exp,
+        discount: Discount::Log2,
+        empty: Empty::Skip,
+        short: Short::Keep,
+        ties: Ties::Average,
+        relevant_from: None,
+        single: false,
+    };
+
+    /// All presets.
+    pub const ALL: [Self; 7] = [
+        Self::STANDARD,
+        Self { name: "letor2", discount: Discount::Letor, empty: Empty::Zero, ties: Ties::Input, ..Self::STANDARD },
+        Self {
+            name: "letor4",
+            discount: Discount::Letor,
+            empty: Empty::Zero,
+            short: Short::Zero,
+            ties: Ties::Input,
+            ..Self::STANDARD
+        },
+        Self { name: "trec", gain: Gain::Linear, empty: Empty::Zero, ties: Ties::Id, single: true, ..Self::STANDARD },
+        Self { name: "sklearn", gain: Gain::Linear, empty: Empty::Zero, ..Self::STANDARD },
+        Self { name: "lightgbm", empty: Empty::One, ties: Ties::Input, ..Self::STANDARD },
+        Self { name: "xgboost", empty: Empty::One, ties: Ties::Input, single: true, ..Self::STANDARD },
+    ];
+}
+
+impl FromStr for Convention {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|convention| convention.name == text)
+            .ok_or_else(|| Error::unknown("convention", text, Self::ALL.map(|convention| convention.name)))
+    }
+}
+
+impl fmt::Display for Convention {
+    /// The name of the preset, and the rules that differ from it: `standard, empty=zero, ties=input`.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name)?;
+        let preset = Self::ALL.into_iter().find(|c| c.name == self.name).unwrap_or(Self::STANDARD);
+        if self.gain != preset.gain {
+            write!(f, ", gain={}", if self.gain == Gain::Exp { "exp" } else { "linear" })?;
+        }
+        if self.discount != preset.discount {
+            write!(f, ", discount={}", if self.discount == Discount::Log2 { "log2" } else { "letor" })?;
+        }
+        if self.empty != preset.empty {
+            write!(f, ", empty={}", ["skip", "zero", "one"][self.empty as usize])?;
+        }
+        if self.short != preset.short {
+            write!(f, ", short={}", if self.short == Short::Keep { "keep" } else { "zero" })?;
+        }
+        if self.ties != preset.ties {
+            write!(f, ", ties={}", ["average", "input", "id"][self.ties as usize])?;
+        }
+        match self.relevant_from {
+            Some(grade) => write!(f, ", relevant-from={grade}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The values of some metrics for each query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluation {
+    /// What was measured.
+    pub metrics: Vec<Metric>,
+    /// For each metric the value of each query; `None` where the query was left out.
+    pub values: Vec<Vec<Option<f64>>>,
+}
+
+impl Evaluation {
+    /// The values of metric `m` that count.
+    pub fn counted(&self, m: usize) -> Vec<f64> {
+        self.values[m].iter().copied().flatten().collect()
+    }
+
+    /// The mean of metric `m` over the queries that count; 0 where none does.
+    pub fn mean(&self, m: usize) -> f64 {
+        stats::mean(&self.counted(m))
+    }
+
+    /// How many queries were left out of the metric that leaves out most.
+    pub fn skipped(&self) -> usize {
+        self.values.iter().map(|v| v.iter().filter(|x| x.is_none()).count()).max().unwrap_or(0)
+    }
+
+    /// Adds the queries of another evaluation of the same metrics.
+    pub fn extend(&mut self, other: Self) {
+        for (mine, more) in self.values.iter_mut().zip(other.values) {
+            mine.extend(more);
+        }
+    }
+}
+
+/// Measures scores of the queries `units` of a set; `scores` has one per row, in stored order.
+///
+/// Cost O(n log n) per query, in parallel over queries.
+///
+/// ```
+/// use ordain::metric::{evaluate, Convention};
+/// let set = ordain::data::synthetic::Synthetic::default().make();
+/// let ideal = evaluate(&set, &set.all(), &set.grades, &["ndcg@10".parse()?], &Convention::STANDARD)?;
+/// assert_eq!(ideal.mean(0), 1.0);
+/// # Ok::<(), ordain::Error>(())
+/// ```
+pub fn evaluate(
+    set: &RankSet,
+    units: &[u32],
+    scores: &[f64],
+    metrics: &[Metric],
+    by: &Convention,
+) -> Result<Evaluation> {
+    set.need_grades()?;
+    let max_grade = units.iter().flat_map(|&q| &set.grades[set.span(q as usize)]).fold(0.0f64, |a, &b| a.max(b));
+    let rows: Result<Vec<Vec<Option<f64>>>> = units
+        .par_iter()
+        .map(|&q| {
+            let span = set.span(q as usize);
+            Query {
+                grades: &set.grades[span.clone()],
+                scores: &scores[span.clone()],
+                unretrieved: &[],
+                id: &|i| set.document(span.start + i),
+            }
+            .measure(metrics, by, max_grade)
+        })
+        .collect();
+    Ok(transposed(metrics, rows?))
+}
+
+/// Measures a TREC run against its judgements.
+pub fn evaluate_run(run: &crate::data::trec::Run, metrics: &[Metric], by: &Convention) -> Result<Evaluation> {
+    let grades = run.queries.iter().flat_map(|q| q.grades.iter().chain(&q.unretrieved));
+    let max_grade = grades.fold(0.0f64, |a, &b| a.max(b));
+    let rows: Result<Vec<_>> = run
+        .queries
+        .iter()
+        .map(|q| {
+            let id = |i: usize| std::borrow::Cow::Borrowed(q.documents[i].as_str());
+            Query { grades: &q.grades, scores: &q.scores, unretrieved: &q.unretrieved, id: &id }
+                .measure(metrics, by, max_grade)
+        })
+        .collect();
+    Ok(transposed(metrics, rows?))
+}
+
+fn transposed(metrics: &[Metric], rows: Vec<Vec<Option<f64>>>) -> Evaluation {
+    Evaluation {
+        metrics: metrics.to_vec(),
+        values: (0..metrics.len()).map(|m| rows.iter().map(|row| row[m]).collect()).collect(),
+    }
+}

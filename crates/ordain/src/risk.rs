@@ -1,0 +1,172 @@
+//! The mean loss of a data set, as a function of the parameters.
+
+use crate::error::Result;
+use crate::matrix::{add_product, axpy, finite};
+use crate::traits::{Risk, Scorer, Surrogate};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// `Σ_n weight_n · L_n(A_n θ)`.
+///
+/// Examples are cut into groups by the data alone; each group is one task with its own buffers, made once, and their
+/// sums are added in order: no number depends on the threads. Within a group scores, loss and gradient of an example
+/// are done while its rows are in the cache, so that an evaluation reads the features once.
+pub struct Empirical<'a, C: Scorer, R: Surrogate> {
+    scorer: &'a C,
+    surrogate: &'a R,
+    weight: Vec<f64>,
+    groups: Vec<Group<C::Work, R::Work>>,
+}
+
+#[derive(Default)]
+struct Group<A, B> {
+    examples: Range<usize>,
+    first: usize,
+    scores: Vec<f64>,
+    slope: Vec<f64>,
+    sum: Vec<f64>,
+    z: Vec<f64>,
+    hz: Vec<f64>,
+    product: Vec<f64>,
+    scorer: A,
+    surrogate: B,
+}
+
+/// Rows of a Hessian panel: enough to feed the matrix product, few enough to stay in the cache.
+const PANEL: usize = 256;
+
+impl<'a, C: Scorer, R: Surrogate> Empirical<'a, C, R> {
+    /// The risk of all examples with these weights.
+    pub fn new(scorer: &'a C, surrogate: &'a R, weight: Vec<f64>) -> Self {
+        debug_assert!(scorer.len() == surrogate.len() && weight.len() == scorer.len());
+        let n = scorer.len();
+        let total = if n == 0 { 0 } else { scorer.span(n - 1).end };
+        // as many groups as threads could use, fewer where the gradient of each is long
+        let count = ((1 << 22) / scorer.dim().max(1)).clamp(2, 32).min(n.max(1));
+        let mut groups = vec![];
+        let mut start = 0;
+        for g in 1..=count {
+            let mut end = start;
+            while end < n && (scorer.span(end).end * count <= total * g || g == count) {
+                end += 1;
+            }
+            if end > start {
+                let first = scorer.span(start).start;
+                let scores = vec![0.0; scorer.span(end - 1).end - first];
+                groups.push(Group {
+                    examples: start..end,
+                    first,
+                    slope: vec![0.0; (start..end).map(|n| scorer.span(n).len()).max().unwrap_or(0)],
+                    sum: vec![0.0; scorer.dim()],
+                    scores,
+                    z: vec![],
+                    hz: vec![],
+                    product: vec![],
+                    scorer: C::Work::default(),
+                    surrogate: R::Work::default(),
+                });
+            }
+            start = end;
+        }
+        Self { scorer, surrogate, weight, groups }
+    }
+
+    fn add_up(&self, out: &mut [f64]) {
+        out.fill(0.0);
+        self.groups.iter().for_each(|group| axpy(1.0, &group.sum, out));
+    }
+}
+
+impl<C: Scorer, R: Surrogate> Risk for Empirical<'_, C, R> {
+    fn dim(&self) -> usize {
+        self.scorer.dim()
+    }
+
+    fn value(&mut self, theta: &[f64], grad: &mut [f64]) -> Result<f64> {
+        let (scorer, surrogate, weight) = (self.scorer, self.surrogate, &self.weight);
+        let values: Result<Vec<f64>> = self
+            .groups
+            .par_iter_mut()
+            .map(|group| {
+                group.sum.fill(0.0);
+                let mut total = 0.0;
+                for n in group.examples.clone() {
+                    let span = scorer.span(n);
+                    let s = &mut group.scores[span.start - group.first..span.end - group.first];
+                    let d = &mut group.slope[..s.len()];
+                    scorer.scores(n, theta, s, &mut group.scorer);
+                    total += weight[n] * surrogate.value(n, s, d, &mut group.surrogate)?;
+                    d.iter_mut().for_each(|d| *d *= weight[n]);
+                    scorer.pull_back(n, d, &mut group.sum, &mut group.scorer);
+                }
+                Ok(total)
+            })
+            .collect();
+        self.add_up(grad);
+        finite("the objective", values?.iter().sum())
+    }
+
+    fn curvature(&mut self, v: &[f64], out: &mut [f64]) -> Result<bool> {
+        let (scorer, surrogate, weight) = (self.scorer, self.surrogate, &self.weight);
+        let there: Result<Vec<bool>> = self
+            .groups
+            .par_iter_mut()
+            .map(|group| {
+                group.sum.fill(0.0);
+                group.z.resize(group.slope.len(), 0.0);
+                for n in group.examples.clone() {
+                    let span = scorer.span(n);
+                    let s = &group.scores[span.start - group.first..span.end - group.first];
+                    let (z, hz) = (&mut group.z[..s.len()], &mut group.slope[..s.len()]);
+                    scorer.scores(n, v, z, &mut group.scorer);
+                    if !surrogate.curvature(n, s, z, 1, hz, &mut group.surrogate)? {
+                        return Ok(false);
+                    }
+                    hz.iter_mut().for_each(|x| *x *= weight[n]);
+                    scorer.pull_back(n, hz, &mut group.sum, &mut group.scorer);
+                }
+                Ok(true)
+            })
+            .collect();
+        self.add_up(out);
+        Ok(there?.into_iter().all(|there| there))
+    }
+
+    fn hessian(&mut self, out: &mut [f64]) -> Result<bool> {
+        let (scorer, surrogate, weight) = (self.scorer, self.surrogate, &self.weight);
+        let d = scorer.dim();
+        let there: Result<Vec<bool>> = self
+            .groups
+            .par_iter_mut()
+            .map(|group| {
+                group.product.clear();
+                group.product.resize(d * d, 0.0);
+                group.z.clear();
+                group.hz.clear();
+                for n in group.examples.clone() {
+                    let span = scorer.span(n);
+                    let s = &group.scores[span.start - group.first..span.end - group.first];
+                    let start = group.z.len();
+                    if !scorer.matrix(n, &mut group.z) {
+                        return Ok(false);
+                    }
+                    group.hz.resize(group.z.len(), 0.0);
+                    let hz = &mut group.hz[start..];
+                    if !surrogate.curvature(n, s, &group.z[start..], d, hz, &mut group.surrogate)? {
+                        return Ok(false);
+                    }
+                    hz.iter_mut().for_each(|x| *x *= weight[n]);
+                    if group.z.len() >= PANEL * d || n + 1 == group.examples.end {
+                        add_product(&group.z, &group.hz, d, &mut group.product);
+                        group.z.clear();
+                        group.hz.clear();
+                    }
+                }
+                Ok(true)
+            })
+            .collect();
+        out.fill(0.0);
+        self.groups.iter().for_each(|group| axpy(1.0, &group.product, out));
+        Ok(there?.into_iter().all(|there| there))
+    }
+}

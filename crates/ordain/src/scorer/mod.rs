@@ -1,0 +1,3 @@
+//! Parameters to scores and back; none of them sees an answer.
+
+pub mod rows;

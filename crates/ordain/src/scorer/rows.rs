@@ -1,0 +1,190 @@
+//! One score per document, linear in its scaled features.
+
+use crate::data::RankSet;
+use crate::data::scale::{Affine, Scaling};
+use crate::matrix::{Csr, Features, Matrix, axpy_row, dot_row};
+use crate::traits::Scorer;
+use std::ops::Range;
+
+/// `s_i = Σ_j θ_j (x_ij − offset_j) · factor_j` for the documents of some queries.
+///
+/// Offsets and factors are folded into the parameters once per query, so that a row costs one product of its stored
+/// values whatever the scaling, sparse rows included. O(values) for scores and for their way back.
+pub struct Rows<'a> {
+    set: &'a RankSet,
+    units: &'a [u32],
+    scaling: &'a Scaling,
+    ends: Vec<usize>,
+}
+
+/// Scratch of [`Rows`]: parameters and gradient in the units of one query.
+#[derive(Default)]
+pub struct Work {
+    theta: Vec<f64>,
+    grad: Vec<f64>,
+}
+
+/// What one query is scaled by.
+enum Local<'a> {
+    None,
+    All(&'a [f32], &'a [f32]),
+    Some(&'a [u32], &'a [f32], &'a [f32]),
+}
+
+impl<'a> Rows<'a> {
+    /// The documents of the queries `units`, under a scaling that was learned for this set.
+    pub fn new(set: &'a RankSet, units: &'a [u32], scaling: &'a Scaling) -> Self {
+        let ends = units.iter().scan(0, |end, &q| {
+            *end += set.span(q as usize).len();
+            Some(*end)
+        });
+        Self { set, units, scaling, ends: ends.collect() }
+    }
+
+    fn local(&self, q: usize) -> Local<'a> {
+        match self.scaling {
+            Scaling::None => Local::None,
+            Scaling::Global(Affine { offset, factor }) => Local::All(offset, factor),
+            Scaling::Query { affine, starts, columns } => {
+                let of = starts[q]..starts[q + 1];
+                let (offset, factor) = (&affine.offset[of.clone()], &affine.factor[of.clone()]);
+                if columns.is_empty() { Local::All(offset, factor) } else { Local::Some(&columns[of], offset, factor) }
+            }
+        }
+    }
+
+    fn row_scores(&self, rows: Range<usize>, theta: &[f64], shift: f64, s: &mut [f64]) {
+        match &self.set.features {
+            Features::Dense(m) => dense_scores(m, rows, theta, shift, s),
+            Features::Sparse(m) => sparse_scores(m, rows, theta, shift, s),
+        }
+    }
+
+    fn row_sums(&self, rows: Range<usize>, d: &[f64], grad: &mut [f64]) {
+        match &self.set.features {
+            Features::Dense(m) => rows.zip(d).for_each(|(row, &d)| axpy_row(d, m.row(row), grad)),
+            Features::Sparse(m) => rows.zip(d).for_each(|(row, &d)| {
+                let (columns, values) = m.row(row);
+                columns.iter().zip(values).for_each(|(&j, &x)| grad[j as usize] += d * f64::from(x));
+            }),
+        }
+    }
+}
+
+fn dense_scores(m: &Matrix, rows: Range<usize>, theta: &[f64], shift: f64, s: &mut [f64]) {
+    for (row, s) in rows.zip(s) {
+        *s = dot_row(m.row(row), theta) - shift;
+    }
+}
+
+fn sparse_scores(m: &Csr, rows: Range<usize>, theta: &[f64], shift: f64, s: &mut [f64]) {
+    for (row, s) in rows.zip(s) {
+        let (columns, values) = m.row(row);
+        *s = columns.iter().zip(values).map(|(&j, &x)| theta[j as usize] * f64::from(x)).sum::<f64>() - shift;
+    }
+}
+
+impl Scorer for Rows<'_> {
+    type Work = Work;
+
+    fn dim(&self) -> usize {
+        self.set.features.cols()
+    }
+
+    fn len(&self) -> usize {
+        self.units.len()
+    }
+
+    fn span(&self, n: usize) -> Range<usize> {
+        if n == 0 { 0..self.ends[0] } else { self.ends[n - 1]..self.ends[n] }
+    }
+
+    fn scores(&self, n: usize, theta: &[f64], s: &mut [f64], work: &mut Work) {
+        let q = self.units[n] as usize;
+        let rows = self.set.span(q);
+        let mut shift = 0.0;
+        match self.local(q) {
+            Local::None => return self.row_scores(rows, theta, 0.0, s),
+            Local::All(offset, factor) => {
+                work.theta.resize(theta.len(), 0.0);
+                for (((own, theta), &factor), &offset) in work.theta.iter_mut().zip(theta).zip(factor).zip(offset) {
+                    *own = theta * f64::from(factor);
+                    shift += *own * f64::from(offset);
+                }
+            }
+            // columns that the query does not have are never read
+            Local::Some(columns, offset, factor) => {
+                work.theta.resize(theta.len(), 0.0);
+                for ((&j, &factor), &offset) in columns.iter().zip(factor).zip(offset) {
+                    let own = theta[j as usize] * f64::from(factor);
+                    work.theta[j as usize] = own;
+                    shift += own * f64::from(offset);
+                }
+            }
+        }
+        self.row_scores(rows, &work.theta, shift, s);
+    }
+
+    fn pull_back(&self, n: usize, d: &[f64], grad: &mut [f64], work: &mut Work) {
+        let q = self.units[n] as usize;
+        let rows = self.set.span(q);
+        let total: f64 = d.iter().sum();
+        match self.local(q) {
+            Local::None => self.row_sums(rows, d, grad),
+            Local::All(offset, factor) => {
+                work.grad.clear();
+                work.grad.resize(grad.len(), 0.0);
+                self.row_sums(rows, d, &mut work.grad);
+                for (((grad, own), &factor), &offset) in grad.iter_mut().zip(&work.grad).zip(factor).zip(offset) {
+                    *grad += f64::from(factor) * (own - f64::from(offset) * total);
+                }
+            }
+            Local::Some(columns, offset, factor) => {
+                work.grad.resize(grad.len(), 0.0);
+                columns.iter().for_each(|&j| work.grad[j as usize] = 0.0);
+                self.row_sums(rows, d, &mut work.grad);
+                for ((&j, &factor), &offset) in columns.iter().zip(factor).zip(offset) {
+                    grad[j as usize] += f64::from(factor) * (work.grad[j as usize] - f64::from(offset) * total);
+                }
+            }
+        }
+    }
+
+    fn matrix(&self, n: usize, out: &mut Vec<f64>) -> bool {
+        let q = self.units[n] as usize;
+        let (d, local) = (self.dim(), self.local(q));
+        for row in self.set.span(q) {
+            let start = out.len();
+            match (&self.set.features, &local) {
+                (Features::Dense(m), Local::None) => out.extend(m.row(row).iter().map(|&x| f64::from(x))),
+                (Features::Dense(m), Local::All(offset, factor)) => out.extend(
+                    m.row(row)
+                        .iter()
+                        .zip(*offset)
+                        .zip(*factor)
+                        .map(|((&x, &o), &f)| (f64::from(x) - f64::from(o)) * f64::from(f)),
+                ),
+                (features, _) => {
+                    out.resize(start + d, 0.0);
+                    features.each(row, |j, x| out[start + j] = f64::from(x));
+                    let scaled =
+                        |x: &mut f64, offset: f32, factor: f32| *x = (*x - f64::from(offset)) * f64::from(factor);
+                    match local {
+                        Local::None => {}
+                        Local::All(offset, factor) => {
+                            out[start..].iter_mut().zip(offset).zip(factor).for_each(|((x, &o), &f)| scaled(x, o, f));
+                        }
+                        Local::Some(columns, offset, factor) => {
+                            columns
+                                .iter()
+                                .zip(offset)
+                                .zip(factor)
+                                .for_each(|((&j, &o), &f)| scaled(&mut out[start + j as usize], o, f));
+                        }
+                    }
+                }
+            }
+        }
+        true
+    }
+}

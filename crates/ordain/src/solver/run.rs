@@ -1,0 +1,58 @@
+//! The one loop that runs, watches and stops every solver.
+
+use crate::error::Result;
+use crate::traits::{Solver, Stop};
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How a solver ended.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Steps made.
+    pub iterations: usize,
+    /// Ridge and risk together.
+    pub objective: f64,
+    /// Norm of the gradient, relative to the one at zero.
+    pub gradient: f64,
+    /// Why it stopped.
+    pub stop: Stop,
+}
+
+/// What somebody outside may do with a long run: watch it, and stop it.
+#[derive(Clone, Copy)]
+pub struct Watch<'a> {
+    /// Set it to stop after the present step.
+    pub stop: &'a AtomicBool,
+    /// Called with the share of the work that is done and a word on it.
+    pub tell: &'a (dyn Fn(f64, &str) + Sync),
+}
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+impl Watch<'static> {
+    /// Nobody watches.
+    pub const NOBODY: Self = Self { stop: &NEVER, tell: &|_, _| {} };
+}
+
+impl Watch<'_> {
+    /// Whether the work should stop.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Steps until the solver is done, `max_iter` steps were made, or somebody stops it.
+pub fn run(solver: &mut dyn Solver, max_iter: usize, watch: &Watch) -> Result<Report> {
+    let mut iterations = 0;
+    loop {
+        let now = solver.progress();
+        let stop = now.done.or_else(|| {
+            if watch.stopped() { Some(Stop::Interrupted) } else { (iterations >= max_iter).then_some(Stop::Iterations) }
+        });
+        if let Some(stop) = stop {
+            return Ok(Report { iterations, objective: now.objective, gradient: now.gradient, stop });
+        }
+        solver.step()?;
+        iterations += 1;
+    }
+}

@@ -1,0 +1,3 @@
+//! Losses in score space; none of them sees a feature.
+
+pub mod pair_hinge;

@@ -1,0 +1,125 @@
+//! The four traits of every learner, on one page, and the plain types beside them.
+//!
+//! Everything trained here is `ridge(θ) + Σ_n weight_n · L_n(A_n θ)`: `A_n` is linear and belongs to the [`Scorer`],
+//! `L_n` lives in score space and belongs to the [`Surrogate`]; their sum is a [`Risk`], which a [`Solver`] minimises.
+
+use crate::error::Result;
+use crate::matrix;
+use std::ops::Range;
+
+/// Parameters to the scores of examples, `s_n = A_n θ`, and back, `grad += A_nᵀ d_n`.
+pub trait Scorer: Sync {
+    /// Scratch, one per thread.
+    type Work: Default + Send;
+    /// Number of parameters.
+    fn dim(&self) -> usize;
+    /// Number of examples.
+    fn len(&self) -> usize;
+    /// Whether there is no example.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Where the scores of example `n` stand in the row of all scores.
+    fn span(&self, n: usize) -> Range<usize>;
+    /// `s = A_n θ`.
+    fn scores(&self, n: usize, theta: &[f64], s: &mut [f64], work: &mut Self::Work);
+    /// `grad += A_nᵀ d`.
+    fn pull_back(&self, n: usize, d: &[f64], grad: &mut [f64], work: &mut Self::Work);
+    /// Appends `A_n`, row after row; `false` where it has no such form.
+    fn matrix(&self, _n: usize, _out: &mut Vec<f64>) -> bool {
+        false
+    }
+}
+
+/// The loss of one example as a function of its scores.
+pub trait Surrogate: Sync {
+    /// Scratch, one per thread.
+    type Work: Default + Send;
+    /// Number of examples.
+    fn len(&self) -> usize;
+    /// Whether there is no example.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// `L_n(s)`, with `d = ∂L_n/∂s`.
+    fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut Self::Work) -> Result<f64>;
+    /// `out = ∇²L_n(s)·V` for `V` of `columns` columns; `false` where there is none.
+    fn curvature(
+        &self,
+        _n: usize,
+        _s: &[f64],
+        _v: &[f64],
+        _columns: usize,
+        _out: &mut [f64],
+        _work: &mut Self::Work,
+    ) -> Result<bool> {
+        Ok(false)
+    }
+}
+
+/// What a solver minimises, the ridge apart.
+pub trait Risk {
+    /// Number of parameters.
+    fn dim(&self) -> usize;
+    /// The risk at `theta` with its gradient.
+    fn value(&mut self, theta: &[f64], grad: &mut [f64]) -> Result<f64>;
+    /// `out = H·v` at the point of the last `value`; `false` where there is none.
+    fn curvature(&mut self, _v: &[f64], _out: &mut [f64]) -> Result<bool> {
+        Ok(false)
+    }
+    /// `H` at the point of the last `value`, row-major; `false` where there is none.
+    fn hessian(&mut self, _out: &mut [f64]) -> Result<bool> {
+        Ok(false)
+    }
+    /// The inner product of parameters.
+    fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
+        matrix::dot(a, b)
+    }
+}
+
+/// A solver takes one step at a time, so that one loop watches and stops them all.
+pub trait Solver {
+    /// One step.
+    fn step(&mut self) -> Result<()>;
+    /// Where it stands, before the first step and after each.
+    fn progress(&self) -> Progress;
+    /// The best parameters so far, at any time.
+    fn theta(&self) -> &[f64];
+}
+
+/// How far a solver has come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Ridge and risk together.
+    pub objective: f64,
+    /// Norm of the gradient, relative to the one at zero.
+    pub gradient: f64,
+    /// Why the solver is finished, if it is.
+    pub done: Option<Stop>,
+}
+
+/// Why a solver stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// The gradient is as small as was asked.
+    Gradient,
+    /// The objective cannot be lowered in the arithmetic at hand.
+    Stalled,
+    /// `max_iter` steps were made.
+    Iterations,
+    /// Somebody stopped it.
+    Interrupted,
+}
+
+impl Stop {
+    /// The name in files and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gradient => "gradient",
+            Self::Stalled => "stalled",
+            Self::Iterations => "iterations",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
