@@ -1,1 +1,62 @@
-fn main() {}
+//! The `ordain` command: what was typed ([`args`]), what it means ([`plan`]), and what is then done ([`run`]).
+
+mod args;
+mod plan;
+mod report;
+mod run;
+mod screen;
+
+use anyhow::Result;
+use clap::{CommandFactory, FromArgMatches};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Set by the first Ctrl-C.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+fn main() -> ExitCode {
+    let command = args::Cli::command().mut_subcommand("fit", |fit| fit.after_help(plan::settings_help()));
+    let cli = match command.clone().try_get_matches().and_then(|m| args::Cli::from_arg_matches(&m)) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    // the first Ctrl-C asks the work to stop and save; the second ends at once
+    let handled = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            std::process::exit(130);
+        }
+    });
+    if let Err(error) = handled {
+        eprintln!("warning: Ctrl-C will end at once: {error}");
+    }
+    match start(cli, command) {
+        Ok(()) if INTERRUPTED.load(Ordering::SeqCst) => ExitCode::from(130),
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&error),
+    }
+}
+
+fn start(cli: args::Cli, command: clap::Command) -> Result<()> {
+    if let Some(threads) = cli.common.threads {
+        rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global()?;
+    }
+    run::run(cli, command)
+}
+
+/// Says what is wrong, in one line, and how it ends: 2 for wrong usage, 130 when interrupted, else 1.
+fn fail(error: &anyhow::Error) -> ExitCode {
+    let broken_pipe = |e: &std::io::Error| e.kind() == std::io::ErrorKind::BrokenPipe;
+    if error.chain().any(|cause| cause.downcast_ref().is_some_and(broken_pipe)) {
+        return ExitCode::SUCCESS; // whoever read our output has seen enough
+    }
+    if matches!(error.downcast_ref(), Some(ordain::Error::Interrupted)) {
+        eprintln!("interrupted");
+        return ExitCode::from(130);
+    }
+    if error.downcast_ref::<plan::Usage>().is_some() {
+        eprintln!("error: {error}");
+        return ExitCode::from(2);
+    }
+    eprintln!("error: {error:#}");
+    ExitCode::FAILURE
+}

@@ -156,17 +156,27 @@ impl Features {
                     }
                 }
             }
+            Self::Sparse(_) => *self = self.select_rows(from),
+        }
+    }
+
+    /// The rows in the list, in its order.
+    pub fn select_rows(&self, from: &[u32]) -> Self {
+        match self {
+            Self::Dense(m) => {
+                let mut values = Vec::with_capacity(from.len() * m.cols);
+                from.iter().for_each(|&i| values.extend_from_slice(m.row(i as usize)));
+                Self::Dense(Matrix::new(values, m.cols))
+            }
             Self::Sparse(m) => {
-                let mut ends = Vec::with_capacity(m.ends.len());
-                let mut columns = Vec::with_capacity(m.columns.len());
-                let mut values = Vec::with_capacity(m.values.len());
+                let mut out = Csr { ends: Vec::with_capacity(from.len()), columns: vec![], values: vec![], cols: m.cols };
                 for &i in from {
-                    let (c, v) = m.row(i as usize);
-                    columns.extend_from_slice(c);
-                    values.extend_from_slice(v);
-                    ends.push(values.len());
+                    let (columns, values) = m.row(i as usize);
+                    out.columns.extend_from_slice(columns);
+                    out.values.extend_from_slice(values);
+                    out.ends.push(out.values.len());
                 }
-                *m = Csr { ends, columns, values, cols: m.cols };
+                Self::Sparse(out)
             }
         }
     }

@@ -138,6 +138,27 @@ impl RankSet {
         (0..self.len() as u32).collect()
     }
 
+    /// A set of some of the queries alone.
+    pub fn only(&self, units: &[u32]) -> Self {
+        let rows: Vec<u32> = units.iter().flat_map(|&q| self.span(q as usize)).map(|row| row as u32).collect();
+        let take = |values: &[f64]| rows.iter().map(|&row| values[row as usize]).collect::<Vec<f64>>();
+        let ends = units.iter().scan(0, |end, &q| {
+            *end += self.span(q as usize).len();
+            Some(*end)
+        });
+        Self {
+            features: self.features.select_rows(&rows),
+            columns: self.columns.clone(),
+            grades: take(&self.grades),
+            graded: self.graded,
+            weights: self.weights.as_deref().map(take),
+            bounds: std::iter::once(0).chain(ends).collect(),
+            queries: units.iter().map(|&q| self.queries[q as usize].clone()).collect(),
+            documents: self.documents.as_ref().map(|d| d.permuted(&rows)),
+            input: None,
+        }
+    }
+
     /// Where a stored row stood in the input, from 0.
     pub fn input_row(&self, row: usize) -> usize {
         self.input.as_ref().map_or(row, |input| input[row] as usize)

@@ -62,8 +62,12 @@ impl LinearRanker {
     ///
     /// O(values), in parallel over queries.
     pub fn scores(&self, set: &RankSet) -> Vec<f64> {
-        let scaling = self.scaling(set);
-        self.scores_with(set, &set.all(), &scaling)
+        self.scores_of(set, &set.all())
+    }
+
+    /// The scores of some queries; 0 elsewhere.
+    pub fn scores_of(&self, set: &RankSet, units: &[u32]) -> Vec<f64> {
+        self.scores_with(set, units, &self.scaling(set))
     }
 
     /// The scores of some queries under a scaling that was learned before; 0 elsewhere.

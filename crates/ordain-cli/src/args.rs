@@ -1,0 +1,306 @@
+//! What was typed.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Learns to put things in order: train, measure, explain and compare rankers.
+#[derive(Parser, Debug)]
+#[command(name = "ordain", version, propagate_version = true, arg_required_else_help = true)]
+#[command(after_help = "Start with `ordain demo`, or with your own file: `ordain fit ranksvm train.txt -o model.ordain`.")]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Args, Debug, Clone, Default)]
+pub(crate) struct Common {
+    /// One JSON document (or JSON lines) on standard output instead of tables
+    #[arg(long, global = true, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Nothing on standard error but errors
+    #[arg(short, long, global = true, help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// More on standard error
+    #[arg(short, long, global = true, help_heading = "Output", conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+    /// Number of threads [default: all cores]; no result depends on it
+    #[arg(long, global = true, value_name = "N", help_heading = "Output", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Train a model
+    Fit(Fit),
+    /// Score documents with a model, or print ranked lists
+    Predict(Predict),
+    /// Measure a model, scores, one feature or a TREC run
+    Evaluate(Evaluate),
+    /// Train and test methods side by side
+    Compare(Compare),
+    /// Show what a model file or a data file holds
+    Inspect(Inspect),
+    /// Say why one document stands above another
+    Explain(Explain),
+    /// Convert between LETOR text, CSV, TSV and TREC qrels, packed or not
+    Convert(Convert),
+    /// Make data, train, compare and write a report: nothing else is needed
+    Demo(Demo),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    #[command(hide = true)]
+    Man,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Fit {
+    /// The method: ranksvm
+    pub(crate) method: String,
+    /// Training files (LETOR text, CSV or TSV; gzip and zstd too; - is standard input)
+    #[arg(required = true)]
+    pub(crate) train: Vec<PathBuf>,
+    /// Where to write the model
+    #[arg(short, long, value_name = "MODEL")]
+    pub(crate) output: PathBuf,
+    /// Validation file for choices [default: every fifth training query]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) valid: Option<PathBuf>,
+    /// A setting of the method, as in --set lambda=0.1 (see below)
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub(crate) settings: Vec<String>,
+    /// The metric of the choice by validation
+    #[arg(long, value_name = "METRIC", default_value = "ndcg@10")]
+    pub(crate) choose_by: String,
+    /// Keep the fit on the training part after a choice, without a last fit on training and validation together
+    #[arg(long)]
+    pub(crate) no_refit: bool,
+    /// Seed of whatever is random
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Reading {
+    /// What an empty value, NULL or nan means; a model remembers it
+    #[arg(long, value_enum, default_value_t = MissingArg::Error)]
+    pub(crate) missing: MissingArg,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq)]
+pub(crate) enum MissingArg {
+    /// It is refused
+    Error,
+    /// It is 0
+    Zero,
+    /// It is the mean of its column in the training data
+    Mean,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Predict {
+    /// The model
+    pub(crate) model: PathBuf,
+    /// The data
+    pub(crate) data: PathBuf,
+    /// Print the K best documents of each query instead of one score per row
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) top: Option<u32>,
+    /// Print a TREC run with this tag instead
+    #[arg(long, value_name = "TAG", conflicts_with = "json")]
+    pub(crate) run: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Evaluate {
+    /// MODEL DATA, or DATA alone with --scores or --feature
+    #[arg(value_name = "MODEL|DATA", num_args = 0..=2)]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Scores to measure, one per row of DATA
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["feature", "run"])]
+    pub(crate) scores: Option<PathBuf>,
+    /// A feature to rank by, by number or name
+    #[arg(long, value_name = "N|NAME", conflicts_with = "run")]
+    pub(crate) feature: Option<String>,
+    /// A TREC run to measure
+    #[arg(long, requires = "qrels")]
+    pub(crate) run: Option<PathBuf>,
+    /// The judgements for --run
+    #[arg(long, requires = "run")]
+    pub(crate) qrels: Option<PathBuf>,
+    /// Every query by itself too
+    #[arg(long)]
+    pub(crate) per_query: bool,
+    #[command(flatten)]
+    pub(crate) metrics: Metrics,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    /// Write an HTML report
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Metrics {
+    /// Metrics: ndcg@k, ndcg, dcg@k, map, p@k, recall@k, mrr, err@k, wta, bep, kendall, pairs
+    #[arg(long = "metric", value_name = "METRIC", value_delimiter = ',', default_value = "ndcg@1,ndcg@3,ndcg@5,ndcg@10,map")]
+    pub(crate) metric: Vec<String>,
+    /// Rules of the metrics: standard, letor2, letor4, trec, sklearn, lightgbm, xgboost
+    #[arg(long, value_name = "NAME", default_value = "standard", help_heading = "Conventions")]
+    pub(crate) convention: String,
+    /// What a grade is worth: exp is 2^grade − 1
+    #[arg(long, value_enum, help_heading = "Conventions")]
+    pub(crate) gain: Option<GainArg>,
+    /// What a place is worth: log2 is 1/log2(1 + rank), letor counts ranks 1 and 2 fully
+    #[arg(long, value_enum, help_heading = "Conventions")]
+    pub(crate) discount: Option<DiscountArg>,
+    /// What a query without a relevant document counts
+    #[arg(long, value_enum, help_heading = "Conventions")]
+    pub(crate) empty: Option<EmptyArg>,
+    /// What NDCG@k is with fewer than k documents
+    #[arg(long, value_enum, help_heading = "Conventions")]
+    pub(crate) short: Option<ShortArg>,
+    /// How documents of the same score stand
+    #[arg(long, value_enum, help_heading = "Conventions")]
+    pub(crate) ties: Option<TiesArg>,
+    /// A document is relevant from this grade on [default: above 0]
+    #[arg(long, value_name = "GRADE", help_heading = "Conventions")]
+    pub(crate) relevant_from: Option<f64>,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum GainArg {
+    Exp,
+    Linear,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum DiscountArg {
+    Log2,
+    Letor,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum EmptyArg {
+    Skip,
+    Zero,
+    One,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum ShortArg {
+    Keep,
+    Zero,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum TiesArg {
+    Average,
+    Input,
+    Id,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Compare {
+    /// Methods, with settings in brackets: ranksvm 'ranksvm[weight=pair,lambda=1]'
+    #[arg(required = true)]
+    pub(crate) methods: Vec<String>,
+    /// Training file
+    #[arg(long, value_name = "FILE", requires = "test", conflicts_with_all = ["folds", "cv"], required_unless_present_any = ["folds", "cv"])]
+    pub(crate) train: Option<PathBuf>,
+    /// Validation file [default: every fifth training query]
+    #[arg(long, value_name = "FILE", requires = "train")]
+    pub(crate) valid: Option<PathBuf>,
+    /// Test file
+    #[arg(long, value_name = "FILE", requires = "train")]
+    pub(crate) test: Option<PathBuf>,
+    /// A folder of folds: Fold1..FoldN with train, vali and test, or parts S1..S5
+    #[arg(long, value_name = "DIR", conflicts_with = "cv")]
+    pub(crate) folds: Option<PathBuf>,
+    /// Cross-validation: query i is tested in fold i mod K
+    #[arg(long, num_args = 2, value_names = ["K", "FILE"])]
+    pub(crate) cv: Option<Vec<String>>,
+    /// Permute the queries before --cv
+    #[arg(long, value_name = "SEED", requires = "cv")]
+    pub(crate) shuffle: Option<u64>,
+    /// Only this fold, from 1
+    #[arg(long, value_name = "I")]
+    pub(crate) only_fold: Option<usize>,
+    /// The metric of the choice by validation
+    #[arg(long, value_name = "METRIC", default_value = "ndcg@10")]
+    pub(crate) choose_by: String,
+    /// Fit again on training and validation after a choice [default: except with --folds]
+    #[arg(long, conflicts_with = "no_refit")]
+    pub(crate) refit: bool,
+    /// Keep the fit on the training part
+    #[arg(long)]
+    pub(crate) no_refit: bool,
+    /// Seed of whatever is random
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) metrics: Metrics,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    /// Write an HTML report
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Inspect {
+    /// A model file or a data file
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Explain {
+    /// The model
+    pub(crate) model: PathBuf,
+    /// The data
+    pub(crate) data: PathBuf,
+    /// The query
+    #[arg(long)]
+    pub(crate) query: String,
+    /// The document above: its id, or #N for the N-th of the query in the file [default: the first of the ranking]
+    #[arg(long)]
+    pub(crate) above: Option<String>,
+    /// The document below [default: the second of the ranking]
+    #[arg(long)]
+    pub(crate) below: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Convert {
+    /// The file to read
+    pub(crate) input: PathBuf,
+    /// The file to write; its name says the format: .txt, .csv, .tsv or .qrels, then .gz or .zst to pack it
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Demo {
+    /// What to show
+    #[arg(value_enum, default_value_t = DemoArg::Rank)]
+    pub(crate) what: DemoArg,
+    /// The folder to write to
+    #[arg(long, value_name = "DIR", default_value = "ordain-demo")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum DemoArg {
+    /// Ranking documents
+    Rank,
+}

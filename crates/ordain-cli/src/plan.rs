@@ -1,0 +1,113 @@
+//! What was typed, turned into what it means; all of it is checked before any file is read.
+
+use crate::args;
+use anyhow::Result;
+use ordain::data::Missing;
+use ordain::method::Method;
+use ordain::metric::{Convention, Discount, Empty, Gain, Metric, Short, Ties};
+
+/// A mistake in what was typed: exit code 2.
+#[derive(Debug)]
+pub(crate) struct Usage(pub(crate) String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// Marks an error of the library as a mistake in what was typed.
+pub(crate) fn usage<T>(result: ordain::Result<T>) -> Result<T> {
+    result.map_err(|error| Usage(error.to_string()).into())
+}
+
+pub(crate) fn method(name: &str, settings: &[String]) -> Result<Method> {
+    let mut method: Method = usage(name.parse())?;
+    for assignment in settings {
+        usage(method.set(assignment))?;
+    }
+    Ok(method)
+}
+
+pub(crate) fn metric(text: &str) -> Result<Metric> {
+    usage(text.parse())
+}
+
+/// Metrics and the convention they are under.
+pub(crate) struct Measures {
+    pub(crate) metrics: Vec<Metric>,
+    pub(crate) convention: Convention,
+}
+
+pub(crate) fn measures(args: &args::Metrics) -> Result<Measures> {
+    let mut metrics: Vec<Metric> = vec![];
+    for text in &args.metric {
+        let metric = metric(text.trim())?;
+        if !metrics.contains(&metric) {
+            metrics.push(metric);
+        }
+    }
+    let mut convention: Convention = usage(args.convention.parse())?;
+    if let Some(gain) = args.gain {
+        convention.gain = match gain {
+            args::GainArg::Exp => Gain::Exp,
+            args::GainArg::Linear => Gain::Linear,
+        };
+    }
+    if let Some(discount) = args.discount {
+        convention.discount = match discount {
+            args::DiscountArg::Log2 => Discount::Log2,
+            args::DiscountArg::Letor => Discount::Letor,
+        };
+    }
+    if let Some(empty) = args.empty {
+        convention.empty = match empty {
+            args::EmptyArg::Skip => Empty::Skip,
+            args::EmptyArg::Zero => Empty::Zero,
+            args::EmptyArg::One => Empty::One,
+        };
+    }
+    if let Some(short) = args.short {
+        convention.short = match short {
+            args::ShortArg::Keep => Short::Keep,
+            args::ShortArg::Zero => Short::Zero,
+        };
+    }
+    if let Some(ties) = args.ties {
+        convention.ties = match ties {
+            args::TiesArg::Average => Ties::Average,
+            args::TiesArg::Input => Ties::Input,
+            args::TiesArg::Id => Ties::Id,
+        };
+    }
+    if let Some(grade) = args.relevant_from {
+        if !grade.is_finite() {
+            return Err(Usage(format!("--relevant-from: expected a finite number, found {grade}")).into());
+        }
+        convention.relevant_from = Some(grade);
+    }
+    Ok(Measures { metrics, convention })
+}
+
+pub(crate) fn missing(args: &args::Reading) -> Missing {
+    match args.missing {
+        args::MissingArg::Error => Missing::Error,
+        args::MissingArg::Zero => Missing::Zero,
+        args::MissingArg::Mean => Missing::Mean,
+    }
+}
+
+/// The settings of all methods, for `ordain fit --help`.
+pub(crate) fn settings_help() -> String {
+    let mut text = String::new();
+    for name in Method::NAMES {
+        let Ok(method) = Method::named(name) else { continue };
+        text += &format!("Settings of {name} (--set NAME=VALUE):\n");
+        for setting in method.settings() {
+            text += &format!("  {:<9} {} [default: {}]\n            {}\n", setting.name, setting.range, setting.default, setting.help);
+        }
+    }
+    text
+}

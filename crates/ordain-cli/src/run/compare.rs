@@ -1,0 +1,401 @@
+//! `ordain compare`: methods trained and tested side by side.
+
+use super::evaluate::{BOOTSTRAP, cells, command_line, curve_metrics, strongest};
+use super::{check_interrupt, check_output, watched};
+use crate::args::Compare;
+use crate::plan::{self, Measures, Usage};
+use crate::report::{ChoicePart, MethodPart, Report, TestPart};
+use crate::screen::{Screen, four, table};
+use anyhow::Result;
+use ordain::data::split::{self, Fold, Layout};
+use ordain::data::{self, Missing, RankSet, write_whole};
+use ordain::method::{Facts, Fitted, Method, Training};
+use ordain::metric::{self, Evaluation, Metric, stats};
+use ordain::model_file;
+use ordain::solver::run::Watch;
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Instant;
+
+/// Where the rounds of a comparison come from.
+enum Rounds {
+    /// One set, cut in several ways.
+    Cuts(Rc<RankSet>, Vec<Fold>),
+    /// Three files for each round.
+    Files(Vec<[PathBuf; 3]>),
+}
+
+/// One method over all rounds.
+struct Entry {
+    label: String,
+    method: Method,
+    result: Evaluation,
+    curve: Evaluation,
+    fold_means: Vec<Vec<f64>>,
+    facts: Vec<Facts>,
+    fit: f64,
+    predict: f64,
+    bytes: usize,
+    support: usize,
+    features: Vec<(String, f64)>,
+}
+
+/// A paired test of two entries by one metric.
+struct Test {
+    metric: usize,
+    a: usize,
+    b: usize,
+    difference: f64,
+    p: f64,
+}
+
+/// What all fits of a comparison share.
+struct Protocol<'a> {
+    measures: &'a Measures,
+    choose_by: Metric,
+    refit: bool,
+    /// Whether a method that chooses nothing trains on the validation part too.
+    all_outside_test: bool,
+    missing: Missing,
+    seed: u64,
+}
+
+pub(super) fn run(args: &Compare, screen: &Screen) -> Result<()> {
+    let measures = plan::measures(&args.metrics)?;
+    let choose_by = plan::metric(&args.choose_by)?;
+    let mut entries = vec![];
+    for label in &args.methods {
+        let method = plan::method(label, &[])?;
+        let none = |metrics: &[Metric]| Evaluation { metrics: metrics.to_vec(), values: vec![vec![]; metrics.len()] };
+        let (result, curve) = (none(&measures.metrics), none(&curve_metrics()));
+        entries.push(Entry {
+            label: label.clone(), method, result, curve, fold_means: vec![], facts: vec![], fit: 0.0, predict: 0.0,
+            bytes: 0, support: 0, features: vec![],
+        });
+    }
+    args.report.as_deref().map(check_output).transpose()?;
+    let protocol = Protocol {
+        measures: &measures,
+        choose_by,
+        refit: args.refit || !args.no_refit && args.folds.is_none(),
+        all_outside_test: args.cv.is_some(),
+        missing: plan::missing(&args.reading),
+        seed: args.seed,
+    };
+    let start = Instant::now();
+    let rounds = rounds(args, protocol.missing)?;
+    let mut load = start.elapsed().as_secs_f64();
+    let count = match &rounds {
+        Rounds::Cuts(_, folds) => folds.len(),
+        Rounds::Files(files) => files.len(),
+    };
+    let chosen: Vec<usize> = match args.only_fold {
+        None => (0..count).collect(),
+        Some(i) if (1..=count).contains(&i) => vec![i - 1],
+        Some(i) => return Err(Usage(format!("--only-fold: expected a fold from 1 to {count}, found {i}")).into()),
+    };
+    let mut tested: Vec<String> = vec![];
+    watched(screen, |watch| -> Result<()> {
+        for (done, &i) in chosen.iter().enumerate() {
+            let (set, fold) = match &rounds {
+                Rounds::Cuts(set, folds) => (set.clone(), folds[i].clone()),
+                Rounds::Files(files) => {
+                    let start = Instant::now();
+                    let (set, parts) = data::read(&files[i].clone().map(|file| vec![file]), protocol.missing)?;
+                    load += start.elapsed().as_secs_f64();
+                    let units = |part: usize| parts[part].clone().map(|q| q as u32).collect();
+                    (Rc::new(set), Fold { train: units(0), valid: units(1), test: units(2) })
+                }
+            };
+            tested.extend(fold.test.iter().map(|&q| set.query(q as usize).to_owned()));
+            let methods = entries.len();
+            for (m, entry) in entries.iter_mut().enumerate() {
+                let before = (done * methods + m) as f64;
+                let total = (chosen.len() * methods) as f64;
+                let what = format!("fold {} of {count}, {}", i + 1, entry.label);
+                let tell = |share: f64, _: &str| (watch.tell)((before + share) / total, &what);
+                entry.round(&set, &fold, &protocol, &Watch { stop: watch.stop, tell: &tell })?;
+                check_interrupt()?;
+            }
+        }
+        Ok(())
+    })?;
+    let tests = tests(&entries, measures.metrics.len());
+    if let Some(path) = &args.report {
+        let html = crate::report::html(&report(&entries, &tests, &measures, &tested, chosen.len()))?;
+        write_whole(path, |out| out.write_all(html.as_bytes()))?;
+        screen.say(&format!("wrote {}", path.display()));
+    }
+    if screen.json {
+        return screen.document(&document(&entries, &tests, &measures, chosen.len(), load));
+    }
+    screen.data(&text(&entries, &tests, &measures, tested.len(), chosen.len(), load))
+}
+
+fn rounds(args: &Compare, missing: Missing) -> Result<Rounds> {
+    if let Some(folder) = &args.folds {
+        return match split::layout(folder)? {
+            Layout::Folders(files) => Ok(Rounds::Files(files)),
+            Layout::Parts(files) => {
+                let (set, parts) = data::read(&files.into_iter().map(|file| vec![file]).collect::<Vec<_>>(), missing)?;
+                let folds = (0..parts.len()).map(|i| split::rotation(&parts, i)).collect();
+                Ok(Rounds::Cuts(Rc::new(set), folds))
+            }
+        };
+    }
+    if let Some([k, file]) = args.cv.as_deref() {
+        let k = k.parse().map_err(|_| Usage(format!("--cv: expected a number of folds, then a file; found {k:?}")))?;
+        let (set, _) = data::read(&[vec![file.into()]], missing)?;
+        let folds = plan::usage(split::cross_validation(set.len(), k, args.shuffle))?;
+        return Ok(Rounds::Cuts(Rc::new(set), folds));
+    }
+    let (Some(train), Some(test)) = (&args.train, &args.test) else {
+        return Err(Usage("give --train and --test, or --folds, or --cv".into()).into());
+    };
+    let valid: Vec<PathBuf> = args.valid.iter().cloned().collect();
+    let (set, parts) = data::read(&[vec![train.clone()], valid, vec![test.clone()]], missing)?;
+    let units = |part: usize| parts[part].clone().map(|q| q as u32).collect::<Vec<u32>>();
+    Ok(Rounds::Cuts(Rc::new(set), vec![Fold { train: units(0), valid: units(1), test: units(2) }]))
+}
+
+impl Entry {
+    /// Trains on one round and measures its test part.
+    fn round(&mut self, set: &Rc<RankSet>, fold: &Fold, protocol: &Protocol, watch: &Watch) -> Result<()> {
+        let mut train = fold.train.clone();
+        let mut valid = Some(fold.valid.as_slice()).filter(|valid| !valid.is_empty());
+        if protocol.all_outside_test && !self.method.chooses() {
+            train.extend_from_slice(&fold.valid);
+            train.sort_unstable();
+            valid = None;
+        }
+        let mut filled;
+        let (mut set, mut means): (&RankSet, _) = (set, None);
+        if protocol.missing != Missing::Error {
+            filled = set.clone();
+            means = (protocol.missing == Missing::Mean).then(|| set.column_means(&train));
+            filled.fill_missing(means.as_deref());
+            set = &filled;
+        }
+        let start = Instant::now();
+        let model = self.method.fit(
+            &Training {
+                set,
+                train: &train,
+                valid,
+                by: (protocol.choose_by, protocol.measures.convention),
+                refit: protocol.refit,
+                seed: protocol.seed,
+                missing: protocol.missing,
+                means: means.as_deref(),
+            },
+            watch,
+        )?;
+        self.fit += start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        let scores = model.ranker.scores_of(set, &fold.test);
+        self.predict += start.elapsed().as_secs_f64();
+        let Measures { metrics, convention } = protocol.measures;
+        let result = metric::evaluate(set, &fold.test, &scores, metrics, convention)?;
+        self.fold_means.push((0..metrics.len()).map(|m| result.mean(m)).collect());
+        self.result.extend(result);
+        // without gains (negative grades) there is no curve
+        if let Ok(curve) = metric::evaluate(set, &fold.test, &scores, &curve_metrics(), convention) {
+            self.curve.extend(curve);
+        }
+        self.keep(model);
+        Ok(())
+    }
+
+    fn keep(&mut self, model: Fitted) {
+        if self.facts.is_empty() {
+            self.features = strongest(&model.ranker);
+        }
+        self.bytes = self.bytes.max(model_file::to_bytes(&model).len());
+        self.support = self.support.max(model.ranker.weights.iter().filter(|&&w| w != 0.0).count());
+        self.facts.push(model.facts);
+    }
+
+    fn fold_mean(&self, m: usize) -> f64 {
+        stats::mean(&self.fold_means.iter().map(|fold| fold[m]).collect::<Vec<_>>())
+    }
+
+    /// The settings that validation chose, fold by fold.
+    fn chosen(&self) -> Vec<Value> {
+        self.facts
+            .iter()
+            .map(|facts| match &facts.chosen {
+                Some(chosen) => {
+                    let names = chosen.candidates.first().map(|c| c.settings.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
+                    names.into_iter().map(|name| (name.clone(), facts.settings[&name].clone())).collect::<Map<_, _>>().into()
+                }
+                None => json!({}),
+            })
+            .collect()
+    }
+}
+
+/// All pairs of methods by all metrics; p-values are corrected for the number of pairs.
+fn tests(entries: &[Entry], metrics: usize) -> Vec<Test> {
+    let mut all = vec![];
+    for metric in 0..metrics {
+        let mut tests = vec![];
+        for a in 0..entries.len() {
+            for b in a + 1..entries.len() {
+                let both = entries[a].result.values[metric].iter().zip(&entries[b].result.values[metric]);
+                let (x, y): (Vec<f64>, Vec<f64>) = both.filter_map(|(x, y)| Some(((*x)?, (*y)?))).unzip();
+                let p = stats::paired_test(&x, &y, BOOTSTRAP);
+                tests.push(Test { metric, a, b, difference: stats::mean(&x) - stats::mean(&y), p });
+            }
+        }
+        let corrected = stats::holm(&tests.iter().map(|t| t.p).collect::<Vec<_>>());
+        tests.iter_mut().zip(corrected).for_each(|(test, p)| test.p = p);
+        all.extend(tests);
+    }
+    all
+}
+
+/// The best method by a metric, and those that a test cannot tell from it.
+fn best_and_level(entries: &[Entry], tests: &[Test], metric: usize) -> (usize, Vec<usize>) {
+    let mean = |i: usize| entries[i].result.mean(metric);
+    let best = (0..entries.len()).fold(0, |best, i| if mean(i) > mean(best) { i } else { best });
+    let with_best = tests.iter().filter(|t| t.metric == metric && (t.a == best || t.b == best) && t.p >= 0.05);
+    (best, with_best.map(|t| if t.a == best { t.b } else { t.a }).collect())
+}
+
+fn text(entries: &[Entry], tests: &[Test], measures: &Measures, units: usize, folds: usize, load: f64) -> String {
+    let mut head = vec!["method".to_owned()];
+    head.extend(measures.metrics.iter().map(Metric::to_string));
+    let mut wide = head.clone();
+    wide.extend(["fit s", "predict s", "bytes"].map(str::to_owned));
+    let marks: Vec<_> = (0..measures.metrics.len()).map(|m| best_and_level(entries, tests, m)).collect();
+    let rows: Vec<Vec<String>> = entries
+        .iter()
+        .enumerate()
+        .map(|(i, entry)| {
+            let mut row = vec![entry.label.clone()];
+            for (m, cell) in cells(&entry.result).iter().enumerate() {
+                let mark = if entries.len() < 2 { "" } else if marks[m].0 == i { "*" } else if marks[m].1.contains(&i) { "=" } else { " " };
+                row.push(format!("{} ± {}{mark}", four(cell.mean), four((cell.high - cell.low) / 2.0)));
+            }
+            row.extend([format!("{:.2}", entry.fit), format!("{:.3}", entry.predict), entry.bytes.to_string()]);
+            row
+        })
+        .collect();
+    let mut text = table(&wide, &rows);
+    if entries.len() > 1 {
+        text += "* best, = not shown to differ from it (paired randomisation, Holm, p ≥ 0.05)\n";
+    }
+    if folds > 1 {
+        let rows: Vec<Vec<String>> = entries
+            .iter()
+            .map(|entry| std::iter::once(entry.label.clone()).chain((0..measures.metrics.len()).map(|m| four(entry.fold_mean(m)))).collect())
+            .collect();
+        text += &format!("\nmeans of the {folds} fold means:\n{}", table(&head, &rows));
+    }
+    for entry in entries.iter().filter(|entry| entry.method.chooses()) {
+        let chosen = entry.chosen();
+        let chosen = chosen.iter().map(|c| {
+            let parts: Vec<String> = c.as_object().into_iter().flatten().map(|(k, v)| format!("{k}={}", v.as_str().map_or(v.to_string(), str::to_owned))).collect();
+            parts.join(" ")
+        });
+        text += &format!("\n{}: chosen by validation: {}\n", entry.label, chosen.collect::<Vec<_>>().join("; "));
+    }
+    let skipped = entries.first().map_or(0, |entry| entry.result.skipped());
+    text += &format!("\n{units} test queries, {skipped} left out; convention {}; ± is half a 95 % bootstrap interval; data read in {load:.2} s\n", measures.convention);
+    text
+}
+
+fn document(entries: &[Entry], tests: &[Test], measures: &Measures, folds: usize, load: f64) -> Value {
+    let methods: Vec<Value> = entries
+        .iter()
+        .map(|entry| {
+            let mut metrics = Map::new();
+            for (m, cell) in cells(&entry.result).iter().enumerate() {
+                let folds: Vec<f64> = entry.fold_means.iter().map(|fold| fold[m]).collect();
+                metrics.insert(
+                    measures.metrics[m].to_string(),
+                    json!({"mean": cell.mean, "low": cell.low, "high": cell.high, "fold_mean": entry.fold_mean(m), "folds": folds}),
+                );
+            }
+            json!({
+                "method": entry.method.name(), "label": entry.label, "chosen": entry.chosen(), "metrics": metrics,
+                "seconds": {"load": load, "fit": entry.fit, "predict": entry.predict},
+                "model_bytes": entry.bytes, "support": entry.support,
+            })
+        })
+        .collect();
+    let tests: Vec<Value> = tests
+        .iter()
+        .map(|t| {
+            json!({"metric": measures.metrics[t.metric].to_string(), "a": entries[t.a].label, "b": entries[t.b].label,
+                   "difference": t.difference, "p": t.p})
+        })
+        .collect();
+    let (units, skipped) = entries.first().map_or((0, 0), |e| (e.result.values[0].len(), e.result.skipped()));
+    json!({"task": "rank", "convention": measures.convention.to_string(), "folds": folds, "unit": "query", "units": units,
+           "skipped": skipped, "methods": methods, "tests": tests})
+}
+
+fn report(entries: &[Entry], tests: &[Test], measures: &Measures, tested: &[String], folds: usize) -> Report {
+    let marks: Vec<_> = (0..measures.metrics.len()).map(|m| best_and_level(entries, tests, m)).collect();
+    let methods = entries.iter().enumerate().map(|(i, entry)| {
+        let mut cells_ = cells(&entry.result);
+        for (m, cell) in cells_.iter_mut().enumerate() {
+            cell.fold_mean = (folds > 1).then(|| entry.fold_mean(m));
+            cell.best = entries.len() > 1 && marks[m].0 == i;
+            cell.level = marks[m].1.contains(&i);
+        }
+        MethodPart {
+            label: entry.label.clone(),
+            cells: cells_,
+            fit_seconds: Some(entry.fit),
+            predict_seconds: Some(entry.predict),
+            model_bytes: Some(entry.bytes),
+            curve: if entry.curve.values[0].is_empty() { vec![] } else { cells(&entry.curve) },
+            per_query: tested.iter().cloned().zip(entry.result.values[0].iter().copied()).collect(),
+            choices: entry.facts.iter().enumerate().filter_map(|(fold, facts)| choice(fold + 1, facts)).collect(),
+            features: entry.features.clone(),
+        }
+    });
+    Report {
+        title: entries.iter().map(|e| e.label.as_str()).collect::<Vec<_>>().join(" · "),
+        command: command_line(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        convention: measures.convention.to_string(),
+        units: tested.len(),
+        skipped: entries.first().map_or(0, |e| e.result.skipped()),
+        folds,
+        metrics: measures.metrics.iter().map(Metric::to_string).collect(),
+        methods: methods.collect(),
+        tests: tests
+            .iter()
+            .map(|t| TestPart {
+                metric: measures.metrics[t.metric].to_string(),
+                a: entries[t.a].label.clone(),
+                b: entries[t.b].label.clone(),
+                difference: t.difference,
+                p: t.p,
+            })
+            .collect(),
+    }
+}
+
+/// What was tried on validation, as lines over lambda.
+fn choice(fold: usize, facts: &Facts) -> Option<ChoicePart> {
+    let chosen = facts.chosen.as_ref()?;
+    let mut lines: Vec<(String, Vec<(f64, f64)>)> = vec![];
+    let mut taken = (String::new(), 0.0, f64::NEG_INFINITY);
+    for candidate in &chosen.candidates {
+        let scale = candidate.settings.get("scale")?.as_str()?.to_owned();
+        let lambda = candidate.settings.get("lambda")?.as_f64()?;
+        if candidate.value > taken.2 {
+            taken = (scale.clone(), lambda, candidate.value);
+        }
+        match lines.iter_mut().find(|(name, _)| *name == scale) {
+            Some((_, points)) => points.push((lambda, candidate.value)),
+            None => lines.push((scale, vec![(lambda, candidate.value)])),
+        }
+    }
+    Some(ChoicePart { fold, metric: chosen.metric.clone(), lines, taken })
+}

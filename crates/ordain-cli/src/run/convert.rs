@@ -1,0 +1,25 @@
+//! `ordain convert`.
+
+use super::{check_output, read_one};
+use crate::args::Convert;
+use crate::plan;
+use crate::screen::Screen;
+use anyhow::Result;
+use ordain::data::{self, Missing};
+use serde_json::json;
+
+pub(super) fn run(args: &Convert, screen: &Screen) -> Result<()> {
+    let missing = plan::missing(&args.reading);
+    check_output(&args.output)?;
+    let mut set = read_one(&args.input, missing)?;
+    if missing != Missing::Error {
+        let means = (missing == Missing::Mean).then(|| set.column_means(&set.all()));
+        set.fill_missing(means.as_deref());
+    }
+    data::write(&set, &args.output)?;
+    if screen.json && args.output.as_os_str() != "-" {
+        screen.document(&json!({"rows": set.rows(), "units": set.len(), "output": args.output.display().to_string()}))?;
+    }
+    screen.say(&format!("wrote {} documents of {} queries to {}", set.rows(), set.len(), args.output.display()));
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! `ordain demo`: data, training, comparison and report without anything at hand.
+
+use super::compare;
+use crate::args::{Cli, Command, Demo, DemoArg};
+use crate::screen::Screen;
+use anyhow::Result;
+use clap::Parser;
+use ordain::data::{self, split, synthetic::Synthetic};
+use ordain::{Error, method, method::Training, model_file};
+use std::path::Path;
+
+pub(super) fn run(args: &Demo, screen: &Screen) -> Result<()> {
+    match args.what {
+        DemoArg::Rank => rank(&args.out, screen),
+    }
+}
+
+fn rank(folder: &Path, screen: &Screen) -> Result<()> {
+    std::fs::create_dir_all(folder).map_err(|source| Error::Io { path: folder.into(), action: "create", source })?;
+    let (train, test) = (folder.join("train.txt"), folder.join("test.txt"));
+    let set = Synthetic::default().make();
+    let (first, last) = split::hold_out(&set.all());
+    data::write(&set.only(&first), &train)?;
+    data::write(&set.only(&last), &test)?;
+    screen.say(&format!("wrote {} and {}: {} and {} queries of made-up data", train.display(), test.display(), first.len(), last.len()));
+    let report = folder.join("report.html");
+    let words = ["ordain", "compare", "ranksvm", "ranksvm[weight=pair]", "ranksvm[scale=none]", "--train"].map(Into::into);
+    let more = [train.as_os_str(), "--test".as_ref(), test.as_os_str(), "--report".as_ref(), report.as_os_str()].map(Into::into);
+    let parsed = Cli::try_parse_from(words.into_iter().chain::<[std::ffi::OsString; 5]>(more))?;
+    if let Command::Compare(compare) = &parsed.command {
+        compare::run(compare, screen)?;
+    }
+    let model = folder.join("model.ordain");
+    let (set, _) = data::read(&[vec![train.clone()]], data::Missing::Error)?;
+    let fitted = super::watched(screen, |watch| method::RankSvm::default().fit(&Training::new(&set, &set.all()), watch))?;
+    model_file::save(&fitted, &model)?;
+    let (model, test, report) = (model.display(), test.display(), report.display());
+    screen.say(&format!(
+        "\nwrote {model} and {report}: open the report in a browser. Then try\n  \
+         ordain evaluate {model} {test}\n  \
+         ordain predict {model} {test} --top 3\n  \
+         ordain explain {model} {test} --query {}\n  \
+         ordain inspect {model}",
+        set_first(&last)
+    ));
+    Ok(())
+}
+
+/// The id of the first test query: made-up queries are numbered from 1.
+fn set_first(units: &[u32]) -> u32 {
+    units.first().map_or(1, |q| q + 1)
+}

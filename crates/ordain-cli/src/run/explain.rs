@@ -1,0 +1,76 @@
+//! `ordain explain`.
+
+use super::predict::ranked;
+use super::read_for;
+use crate::args::Explain;
+use crate::plan::Usage;
+use crate::screen::{Screen, four, table};
+use anyhow::Result;
+use ordain::model_file;
+use serde_json::json;
+
+pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
+    let model = model_file::load(&args.model)?;
+    let set = read_for(&model, &args.data, screen)?;
+    let q = set.find_query(&args.query)?;
+    let scores = model.ranker.scores(&set);
+    let order = ranked(&set, q, &scores);
+    let pick = |wanted: &Option<String>, place: usize| match wanted {
+        Some(id) => Ok(set.find_document(q, id)?),
+        None => order.get(place).copied().ok_or_else(|| anyhow::anyhow!("query {} has only {} document(s)", args.query, order.len())),
+    };
+    let (above, below) = (pick(&args.above, 0)?, pick(&args.below, 1)?);
+    if above == below {
+        return Err(Usage("--above and --below name the same document; give two".into()).into());
+    }
+    let place = |row: usize| order.iter().position(|&r| r == row).map_or(0, |p| p + 1);
+    let parts = model.ranker.explain(&set, q, above, below);
+    let difference = scores[above] - scores[below];
+    let names = &model.ranker.columns.names;
+    if screen.json {
+        let document = |row: usize| json!({"id": set.document(row), "rank": place(row), "score": scores[row]});
+        let contributions: Vec<_> = parts
+            .iter()
+            .map(|c| {
+                json!({"feature": names[c.column], "above": c.above, "below": c.below, "difference": c.difference,
+                       "weight": c.weight, "contribution": c.contribution})
+            })
+            .collect();
+        return screen.document(&json!({
+            "query": args.query, "above": document(above), "below": document(below),
+            "difference": difference, "contributions": contributions,
+        }));
+    }
+    let (a, b) = (set.document(above), set.document(below));
+    let verb = if difference > 0.0 { "stands above" } else if difference < 0.0 { "stands BELOW" } else { "is tied with" };
+    let mut text = format!(
+        "query {}: {a} (rank {}, score {}) {verb} {b} (rank {}, score {})\n\n",
+        args.query,
+        place(above),
+        four(scores[above]),
+        place(below),
+        four(scores[below])
+    );
+    let head = ["feature", &*a, &*b, "scaled difference", "weight", "contribution"].map(str::to_owned);
+    let shown = parts.iter().filter(|c| c.contribution != 0.0).take(20);
+    let mut rows: Vec<Vec<String>> = shown
+        .map(|c| {
+            vec![
+                names[c.column].clone(),
+                c.above.to_string(),
+                c.below.to_string(),
+                format!("{:+.4}", c.difference),
+                format!("{:+.4}", c.weight),
+                format!("{:+.4}", c.contribution),
+            ]
+        })
+        .collect();
+    let rest: f64 = parts.iter().filter(|c| c.contribution != 0.0).skip(20).map(|c| c.contribution).sum();
+    let blank = String::new;
+    if rest != 0.0 {
+        rows.push(vec!["all others".into(), blank(), blank(), blank(), blank(), format!("{rest:+.4}")]);
+    }
+    rows.push(vec!["sum = difference of the scores".into(), blank(), blank(), blank(), blank(), format!("{difference:+.4}")]);
+    text += &table(&head, &rows);
+    screen.data(&text)
+}

@@ -1,0 +1,100 @@
+//! `ordain fit`.
+
+use super::{check_interrupt, check_output, watched};
+use crate::args::Fit;
+use crate::plan;
+use crate::screen::Screen;
+use anyhow::Result;
+use ordain::data::{self, Missing};
+use ordain::method::{Fitted, Training};
+use ordain::metric::Convention;
+use ordain::model_file;
+use ordain::traits::Stop;
+use serde_json::json;
+use std::time::Instant;
+
+pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
+    let method = plan::method(&args.method, &args.settings)?;
+    let by = (plan::metric(&args.choose_by)?, Convention::STANDARD);
+    let missing = plan::missing(&args.reading);
+    check_output(&args.output)?;
+    let start = Instant::now();
+    let mut parts = vec![args.train.clone()];
+    parts.extend(args.valid.iter().map(|file| vec![file.clone()]));
+    let (mut set, ranges) = data::read(&parts, missing)?;
+    check_interrupt()?;
+    screen.detail(&format!("read {} documents of {} queries in {:.2} s", set.rows(), set.len(), start.elapsed().as_secs_f64()));
+    let units = |part: usize| ranges.get(part).map(|range| range.clone().map(|q| q as u32).collect::<Vec<u32>>());
+    let (train, valid) = (units(0).unwrap_or_default(), units(1));
+    let means = (missing == Missing::Mean).then(|| set.column_means(&train));
+    if missing != Missing::Error {
+        set.fill_missing(means.as_deref());
+    }
+    let fitting = Instant::now();
+    let training = Training {
+        set: &set,
+        train: &train,
+        valid: valid.as_deref(),
+        by,
+        refit: !args.no_refit,
+        seed: args.seed,
+        missing,
+        means: means.as_deref(),
+    };
+    let model = watched(screen, |watch| method.fit(&training, watch))?;
+    model_file::save(&model, &args.output)?;
+    tell(&model, args, screen, fitting.elapsed().as_secs_f64())
+}
+
+fn tell(model: &Fitted, args: &Fit, screen: &Screen, seconds: f64) -> Result<()> {
+    let facts = &model.facts;
+    if screen.json {
+        let report = &facts.report;
+        screen.document(&json!({
+            "method": facts.method,
+            "objective": report.objective,
+            "gap": facts.gap,
+            "iterations": report.iterations,
+            "gradient": report.gradient,
+            "stop": report.stop.name(),
+            "settings": facts.settings,
+            "seconds": seconds,
+            "model": args.output.display().to_string(),
+        }))?;
+    }
+    if facts.flat_queries > 0 {
+        screen.say(&format!(
+            "{} of {} queries have one grade only: they teach nothing about order",
+            facts.flat_queries, facts.queries
+        ));
+    }
+    if let Some(chosen) = &facts.chosen {
+        let best = chosen.candidates.iter().fold(f64::NEG_INFINITY, |a, c| a.max(c.value));
+        screen.say(&format!(
+            "chosen of {} by {} on {} queries: scale={} lambda={} ({best:.4}){}",
+            chosen.candidates.len(),
+            chosen.metric,
+            chosen.queries,
+            facts.settings["scale"].as_str().unwrap_or("?"),
+            facts.settings["lambda"],
+            if facts.refit { ", then fitted on all" } else { "" },
+        ));
+    }
+    let report = &facts.report;
+    if report.stop == Stop::Iterations {
+        screen.say("warning: max_iter was reached before the gradient was small; a larger lambda or --set max_iter=1000 helps");
+    }
+    screen.say(&format!(
+        "{}: {} documents, {} queries, {:.0} pairs; objective {:.6}, {} steps, relative gradient {:.1e} ({}), {seconds:.2} s",
+        facts.method,
+        facts.rows,
+        facts.queries,
+        facts.pairs,
+        report.objective,
+        report.iterations,
+        report.gradient,
+        report.stop.name()
+    ));
+    screen.say(&format!("wrote {}", args.output.display()));
+    Ok(())
+}

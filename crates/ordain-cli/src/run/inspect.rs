@@ -1,0 +1,129 @@
+//! `ordain inspect`.
+
+use super::read_one;
+use crate::args::Inspect;
+use crate::plan;
+use crate::screen::{Screen, four, table};
+use anyhow::Result;
+use ordain::data::RankSet;
+use ordain::matrix::Features;
+use ordain::model_file::{self, Header};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Instant;
+
+pub(super) fn run(args: &Inspect, screen: &Screen) -> Result<()> {
+    if args.file.extension().is_some_and(|e| e == "ordain") || model_file::is_model(&args.file) {
+        return model(&args.file, screen);
+    }
+    let start = Instant::now();
+    let set = read_one(&args.file, plan::missing(&args.reading))?;
+    data(&set, start.elapsed().as_secs_f64(), &args.file, screen)
+}
+
+fn model(path: &Path, screen: &Screen) -> Result<()> {
+    let model = model_file::load(path)?;
+    let header = Header::of(&model);
+    if screen.json {
+        let mut json = serde_json::to_value(&header)?;
+        if let Value::Object(map) = &mut json {
+            map.remove("checksum");
+            let weights = header.features.names.iter().zip(&model.ranker.weights);
+            map.insert("weights".into(), weights.map(|(name, &w)| (name.clone(), w.into())).collect::<Map<_, _>>().into());
+        }
+        return screen.document(&json);
+    }
+    let facts = &header.facts;
+    let mut text = format!("{}: {} model, format {}, ordain {}\n", path.display(), facts.method, header.format, header.ordain);
+    let settings: Vec<String> = facts.settings.iter().map(|(k, v)| format!("{k}={}", v.as_str().map_or(v.to_string(), str::to_owned))).collect();
+    writeln!(text, "settings   {}", settings.join(" "))?;
+    writeln!(text, "trained on {} documents of {} queries ({} of one grade), {:.0} pairs", facts.rows, facts.queries, facts.flat_queries, facts.pairs)?;
+    writeln!(
+        text,
+        "result     objective {:.6}, {} steps, relative gradient {:.1e}, stop: {}",
+        facts.report.objective,
+        facts.report.iterations,
+        facts.report.gradient,
+        facts.report.stop.name()
+    )?;
+    if let Some(chosen) = &facts.chosen {
+        writeln!(text, "chosen     of {} by {} ({}) on {} queries", chosen.candidates.len(), chosen.metric, chosen.convention, chosen.queries)?;
+    }
+    writeln!(text, "data       {}", facts.data)?;
+    let mut order: Vec<usize> = (0..model.ranker.weights.len()).collect();
+    order.sort_by(|&a, &b| model.ranker.weights[b].abs().total_cmp(&model.ranker.weights[a].abs()).then(a.cmp(&b)));
+    writeln!(text, "\nstrongest of {} features (weights on scaled values):", order.len())?;
+    let rows: Vec<Vec<String>> = order
+        .iter()
+        .take(15)
+        .map(|&j| vec![header.features.names[j].clone(), format!("{:+.4}", model.ranker.weights[j])])
+        .collect();
+    text += &table(&["feature".into(), "weight".into()], &rows);
+    screen.data(&text)
+}
+
+fn data(set: &RankSet, seconds: f64, path: &Path, screen: &Screen) -> Result<()> {
+    let mut grades: BTreeMap<String, usize> = BTreeMap::new();
+    for grade in &set.grades {
+        *grades.entry(grade.to_string()).or_default() += 1;
+    }
+    let mut by_grade: Vec<(String, usize)> = grades.into_iter().collect();
+    by_grade.sort_by(|a, b| a.0.parse::<f64>().unwrap_or(0.0).total_cmp(&b.0.parse().unwrap_or(0.0)));
+    let sizes = || (0..set.len()).map(|q| set.span(q).len());
+    let flat = (0..set.len()).filter(|&q| set.grades[set.span(q)].windows(2).all(|w| w[0] == w[1])).count();
+    let layout = if matches!(set.features, Features::Dense(_)) { "dense" } else { "sparse" };
+    if screen.json {
+        let grades: Map<String, Value> = by_grade.iter().map(|(g, n)| (g.clone(), (*n).into())).collect();
+        return screen.document(&json!({
+            "task": "rank", "unit": "query", "units": set.len(), "rows": set.rows(), "features": set.features.cols(),
+            "layout": layout, "grades": grades, "flat_queries": flat, "seconds": {"load": seconds},
+        }));
+    }
+    let mut text = format!("{}: {} documents of {} queries, {} features ({layout}), read in {seconds:.2} s\n", path.display(), set.rows(), set.len(), set.features.cols());
+    writeln!(
+        text,
+        "documents per query: {} to {}, mean {:.1}; {flat} queries have one grade only",
+        sizes().min().unwrap_or(0),
+        sizes().max().unwrap_or(0),
+        set.rows() as f64 / set.len().max(1) as f64
+    )?;
+    let shown: Vec<String> = by_grade.iter().take(12).map(|(grade, n)| format!("{grade}: {n}")).collect();
+    let more = if by_grade.len() > 12 { format!(" and {} more", by_grade.len() - 12) } else { String::new() };
+    writeln!(text, "grades: {}{more}\n", if set.graded { shown.join(", ") } else { "none".into() })?;
+    text += &ranges(set);
+    screen.data(&text)
+}
+
+/// Least, mean and largest value of the first columns.
+fn ranges(set: &RankSet) -> String {
+    let d = set.features.cols();
+    let (mut low, mut high, mut sum, mut count) = (vec![f32::INFINITY; d], vec![f32::NEG_INFINITY; d], vec![0.0; d], vec![0usize; d]);
+    for row in 0..set.rows() {
+        set.features.each(row, |j, x| {
+            if !x.is_nan() {
+                low[j] = low[j].min(x);
+                high[j] = high[j].max(x);
+                sum[j] += f64::from(x);
+                count[j] += 1;
+            }
+        });
+    }
+    let sparse = matches!(set.features, Features::Sparse(_));
+    let rows: Vec<Vec<String>> = (0..d)
+        .take(50)
+        .map(|j| {
+            // what a sparse row does not store is 0
+            let absent = sparse && count[j] < set.rows();
+            let n = if sparse { set.rows() } else { count[j] }.max(1);
+            let (low, high) = if absent { (low[j].min(0.0), high[j].max(0.0)) } else { (low[j], high[j]) };
+            vec![set.columns.names[j].clone(), low.to_string(), four(sum[j] / n as f64), high.to_string()]
+        })
+        .collect();
+    let mut text = table(&["feature", "least", "mean", "largest"].map(str::to_owned), &rows);
+    if d > 50 {
+        text += &format!("… and {} more\n", d - 50);
+    }
+    text
+}

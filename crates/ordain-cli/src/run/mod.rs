@@ -1,0 +1,92 @@
+//! One file per command.
+
+mod compare;
+mod convert;
+mod demo;
+mod evaluate;
+mod explain;
+mod fit;
+mod inspect;
+mod predict;
+
+use crate::args::{Cli, Command};
+use crate::screen::{Progress, Screen};
+use anyhow::Result;
+use ordain::data::{Missing, RankSet};
+use ordain::method::Fitted;
+use ordain::solver::run::Watch;
+use std::path::{Path, PathBuf};
+
+pub(crate) fn run(cli: Cli, mut command: clap::Command) -> Result<()> {
+    let screen = Screen::new(&cli.common);
+    match cli.command {
+        Command::Fit(args) => fit::run(&args, &screen),
+        Command::Predict(args) => predict::run(&args, &screen),
+        Command::Evaluate(args) => evaluate::run(&args, &screen),
+        Command::Compare(args) => compare::run(&args, &screen),
+        Command::Inspect(args) => inspect::run(&args, &screen),
+        Command::Explain(args) => explain::run(&args, &screen),
+        Command::Convert(args) => convert::run(&args, &screen),
+        Command::Demo(args) => demo::run(&args, &screen),
+        Command::Completions { shell } => {
+            let mut text = vec![];
+            clap_complete::generate(shell, &mut command, "ordain", &mut text);
+            screen.data(&String::from_utf8_lossy(&text))
+        }
+        Command::Man => {
+            let mut text = vec![];
+            clap_mangen::Man::new(command).render(&mut text)?;
+            screen.data(&String::from_utf8_lossy(&text))
+        }
+    }
+}
+
+/// Work that tells its progress and that Ctrl-C stops.
+fn watched<T>(screen: &Screen, work: impl FnOnce(&Watch) -> T) -> T {
+    let progress: Progress = screen.progress();
+    work(&Watch { stop: &crate::INTERRUPTED, tell: &|share, what| progress.tell(share, what) })
+}
+
+/// One file as a data set; missing values stay gaps unless they are refused.
+fn read_one(path: &Path, missing: Missing) -> Result<RankSet> {
+    Ok(ordain::data::read(&[vec![path.to_path_buf()]], missing)?.0)
+}
+
+/// A data set as a model wants it: its own rule for missing values, its columns.
+fn read_for(model: &Fitted, path: &Path, screen: &Screen) -> Result<RankSet> {
+    let mut set = read_one(path, model.ranker.missing)?;
+    let unknown = model.ranker.prepare(&mut set).map_err(|error| anyhow::Error::from(error).context(path.display().to_string()))?;
+    if let Some(first) = unknown.first() {
+        screen.say(&format!(
+            "warning: {}: {} feature(s) that the model has never seen carry no weight (such as {first})",
+            path.display(),
+            unknown.len()
+        ));
+    }
+    Ok(set)
+}
+
+/// Stops here if Ctrl-C was pressed while there is nothing to save.
+fn check_interrupt() -> Result<()> {
+    if crate::INTERRUPTED.load(std::sync::atomic::Ordering::SeqCst) {
+        return Err(ordain::Error::Interrupted.into());
+    }
+    Ok(())
+}
+
+/// Refuses a folder that cannot be written to before hours of work, not after.
+fn check_output(path: &Path) -> Result<()> {
+    let folder: PathBuf = path.parent().filter(|p| !p.as_os_str().is_empty()).map_or(".".into(), Path::to_path_buf);
+    if path.as_os_str() != "-" && !folder.is_dir() {
+        return Err(ordain::Error::Content {
+            path: path.into(),
+            expected: format!("a name in a folder that exists (mkdir -p {})", folder.display()),
+            found: "none such".into(),
+        }
+        .into());
+    }
+    if path.is_dir() {
+        return Err(ordain::Error::Content { path: path.into(), expected: "the name of a file".into(), found: "a folder".into() }.into());
+    }
+    Ok(())
+}
