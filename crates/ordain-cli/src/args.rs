@@ -6,7 +6,9 @@ use std::path::PathBuf;
 /// Learns to put things in order: train, measure, explain and compare rankers.
 #[derive(Parser, Debug)]
 #[command(name = "ordain", version, propagate_version = true, arg_required_else_help = true)]
-#[command(after_help = "Start with `ordain demo`, or with your own file: `ordain fit ranksvm train.txt -o model.ordain`.")]
+#[command(
+    after_help = "Start with `ordain demo`, or with your own file: `ordain fit ranksvm train.txt -o model.ordain`."
+)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) common: Common,
@@ -150,7 +152,12 @@ pub(crate) struct Evaluate {
 #[derive(Args, Debug)]
 pub(crate) struct Metrics {
     /// Metrics: ndcg@k, ndcg, dcg@k, map, p@k, recall@k, mrr, err@k, wta, bep, kendall, pairs
-    #[arg(long = "metric", value_name = "METRIC", value_delimiter = ',', default_value = "ndcg@1,ndcg@3,ndcg@5,ndcg@10,map")]
+    #[arg(
+        long = "metric",
+        value_name = "METRIC",
+        value_delimiter = ',',
+        default_value = "ndcg@1,ndcg@3,ndcg@5,ndcg@10,map"
+    )]
     pub(crate) metric: Vec<String>,
     /// Rules of the metrics: standard, letor2, letor4, trec, sklearn, lightgbm, xgboost
     #[arg(long, value_name = "NAME", default_value = "standard", help_heading = "Conventions")]

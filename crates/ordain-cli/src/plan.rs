@@ -106,7 +106,10 @@ pub(crate) fn settings_help() -> String {
         let Ok(method) = Method::named(name) else { continue };
         text += &format!("Settings of {name} (--set NAME=VALUE):\n");
         for setting in method.settings() {
-            text += &format!("  {:<9} {} [default: {}]\n            {}\n", setting.name, setting.range, setting.default, setting.help);
+            text += &format!(
+                "  {:<9} {} [default: {}]\n            {}\n",
+                setting.name, setting.range, setting.default, setting.help
+            );
         }
     }
     text

@@ -169,7 +169,8 @@ impl Features {
                 Self::Dense(Matrix::new(values, m.cols))
             }
             Self::Sparse(m) => {
-                let mut out = Csr { ends: Vec::with_capacity(from.len()), columns: vec![], values: vec![], cols: m.cols };
+                let mut out =
+                    Csr { ends: Vec::with_capacity(from.len()), columns: vec![], values: vec![], cols: m.cols };
                 for &i in from {
                     let (columns, values) = m.row(i as usize);
                     out.columns.extend_from_slice(columns);
@@ -260,19 +261,10 @@ pub fn axpy_row(a: f64, row: &[f32], y: &mut [f64]) {
     }
 }
 
-/// Solves `H x = b` for a symmetric positive definite `H` (`d`×`d`, row-major) and overwrites both.
+/// Cholesky's factor `L` of a symmetric positive definite `H = L Lᵀ` (`d`×`d`, row-major), in place of its lower half.
 ///
-/// Cholesky's factor is made in place, O(d³/3).
-///
-/// ```
-/// let (mut h, mut b) = (vec![4.0, 2.0, 2.0, 3.0], vec![2.0, 1.0]);
-/// assert!(ordain::matrix::solve_spd(&mut h, &mut b));
-/// assert_eq!(b, [0.5, 0.0]);
-/// ```
-///
-/// Returns `false`, with both arguments spoilt, where `H` is not positive definite.
-pub fn solve_spd(h: &mut [f64], b: &mut [f64]) -> bool {
-    let d = b.len();
+/// O(d³/3). Returns `false`, with `h` spoilt, where `H` is not positive definite.
+pub fn factor_spd(h: &mut [f64], d: usize) -> bool {
     for j in 0..d {
         let (above, below) = h.split_at_mut((j + 1) * d);
         let row_j = &mut above[j * d..];
@@ -286,15 +278,28 @@ pub fn solve_spd(h: &mut [f64], b: &mut [f64]) -> bool {
             row_i[j] = (row_i[j] - dot(&row_i[..j], &row_j[..j])) / pivot;
         }
     }
+    true
+}
+
+/// Solves `L Lᵀ x = b` with the factor of [`factor_spd`], in place of `b`. O(d²).
+///
+/// ```
+/// use ordain::matrix::{factor_spd, solve_factored};
+/// let (mut h, mut b) = (vec![4.0, 2.0, 2.0, 3.0], vec![2.0, 1.0]);
+/// assert!(factor_spd(&mut h, 2));
+/// solve_factored(&h, &mut b);
+/// assert_eq!(b, [0.5, 0.0]);
+/// ```
+pub fn solve_factored(factor: &[f64], b: &mut [f64]) {
+    let d = b.len();
     for i in 0..d {
-        b[i] = (b[i] - dot(&h[i * d..i * d + i], &b[..i])) / h[i * d + i];
+        b[i] = (b[i] - dot(&factor[i * d..i * d + i], &b[..i])) / factor[i * d + i];
     }
     for i in (0..d).rev() {
-        b[i] /= h[i * d + i];
+        b[i] /= factor[i * d + i];
         let (head, x) = b.split_at_mut(i);
-        axpy(-x[0], &h[i * d..i * d + i], head);
+        axpy(-x[0], &factor[i * d..i * d + i], head);
     }
-    true
 }
 
 /// `out += Zᵀ Y` for row-major `Z` and `Y` of `rows`×`d`; `out` is `d`×`d`.
@@ -373,7 +378,8 @@ mod tests {
             (0..d).for_each(|j| h[j * d + j] += 0.1);
             let truth: Vec<f64> = (0..d).map(|k| x(k + 31)).collect();
             let mut b: Vec<f64> = (0..d).map(|i| dot(&h[i * d..(i + 1) * d], &truth)).collect();
-            prop_assert!(solve_spd(&mut h.clone(), &mut b));
+            prop_assert!(factor_spd(&mut h, d));
+            solve_factored(&h, &mut b);
             prop_assert!(close(&b, &truth, 1e-9));
         }
 
@@ -403,7 +409,7 @@ mod tests {
 
     #[test]
     fn an_indefinite_matrix_is_refused() {
-        assert!(!solve_spd(&mut [1.0, 2.0, 2.0, 1.0], &mut [1.0, 1.0]));
-        assert!(!solve_spd(&mut [f64::NAN], &mut [1.0]));
+        assert!(!factor_spd(&mut [1.0, 2.0, 2.0, 1.0], 2));
+        assert!(!factor_spd(&mut [f64::NAN], 1));
     }
 }

@@ -141,25 +141,25 @@ impl<C: Scorer, R: Surrogate> Risk for Empirical<'_, C, R> {
             .map(|group| {
                 group.product.clear();
                 group.product.resize(d * d, 0.0);
-                group.z.clear();
-                group.hz.clear();
+                let room = (PANEL + group.slope.len()) * d;
+                if group.z.len() < room {
+                    group.z.resize(room, 0.0);
+                    group.hz.resize(room, 0.0);
+                }
+                let mut filled = 0;
                 for n in group.examples.clone() {
                     let span = scorer.span(n);
                     let s = &group.scores[span.start - group.first..span.end - group.first];
-                    let start = group.z.len();
-                    if !scorer.matrix(n, &mut group.z) {
-                        return Ok(false);
-                    }
-                    group.hz.resize(group.z.len(), 0.0);
-                    let hz = &mut group.hz[start..];
-                    if !surrogate.curvature(n, s, &group.z[start..], d, hz, &mut group.surrogate)? {
+                    let of = filled..filled + s.len() * d;
+                    let (z, hz) = (&mut group.z[of.clone()], &mut group.hz[of.clone()]);
+                    if !scorer.matrix(n, z) || !surrogate.curvature(n, s, z, d, hz, &mut group.surrogate)? {
                         return Ok(false);
                     }
                     hz.iter_mut().for_each(|x| *x *= weight[n]);
-                    if group.z.len() >= PANEL * d || n + 1 == group.examples.end {
-                        add_product(&group.z, &group.hz, d, &mut group.product);
-                        group.z.clear();
-                        group.hz.clear();
+                    filled = of.end;
+                    if filled >= PANEL * d || n + 1 == group.examples.end {
+                        add_product(&group.z[..filled], &group.hz[..filled], d, &mut group.product);
+                        filled = 0;
                     }
                 }
                 Ok(true)

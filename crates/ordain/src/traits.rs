@@ -25,8 +25,8 @@ pub trait Scorer: Sync {
     fn scores(&self, n: usize, theta: &[f64], s: &mut [f64], work: &mut Self::Work);
     /// `grad += A_nᵀ d`.
     fn pull_back(&self, n: usize, d: &[f64], grad: &mut [f64], work: &mut Self::Work);
-    /// Appends `A_n`, row after row; `false` where it has no such form.
-    fn matrix(&self, _n: usize, _out: &mut Vec<f64>) -> bool {
+    /// Writes `A_n` to `out`, row after row; `false` where it has no such form.
+    fn matrix(&self, _n: usize, _out: &mut [f64]) -> bool {
         false
     }
 }

@@ -70,8 +70,17 @@ pub(super) fn run(args: &Compare, screen: &Screen) -> Result<()> {
         let none = |metrics: &[Metric]| Evaluation { metrics: metrics.to_vec(), values: vec![vec![]; metrics.len()] };
         let (result, curve) = (none(&measures.metrics), none(&curve_metrics()));
         entries.push(Entry {
-            label: label.clone(), method, result, curve, fold_means: vec![], facts: vec![], fit: 0.0, predict: 0.0,
-            bytes: 0, support: 0, features: vec![],
+            label: label.clone(),
+            method,
+            result,
+            curve,
+            fold_means: vec![],
+            facts: vec![],
+            fit: 0.0,
+            predict: 0.0,
+            bytes: 0,
+            support: 0,
+            features: vec![],
         });
     }
     args.report.as_deref().map(check_output).transpose()?;
@@ -226,8 +235,16 @@ impl Entry {
             .iter()
             .map(|facts| match &facts.chosen {
                 Some(chosen) => {
-                    let names = chosen.candidates.first().map(|c| c.settings.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
-                    names.into_iter().map(|name| (name.clone(), facts.settings[&name].clone())).collect::<Map<_, _>>().into()
+                    let names = chosen
+                        .candidates
+                        .first()
+                        .map(|c| c.settings.keys().cloned().collect::<Vec<_>>())
+                        .unwrap_or_default();
+                    names
+                        .into_iter()
+                        .map(|name| (name.clone(), facts.settings[&name].clone()))
+                        .collect::<Map<_, _>>()
+                        .into()
                 }
                 None => json!({}),
             })
@@ -275,7 +292,15 @@ fn text(entries: &[Entry], tests: &[Test], measures: &Measures, units: usize, fo
         .map(|(i, entry)| {
             let mut row = vec![entry.label.clone()];
             for (m, cell) in cells(&entry.result).iter().enumerate() {
-                let mark = if entries.len() < 2 { "" } else if marks[m].0 == i { "*" } else if marks[m].1.contains(&i) { "=" } else { " " };
+                let mark = if entries.len() < 2 {
+                    ""
+                } else if marks[m].0 == i {
+                    "*"
+                } else if marks[m].1.contains(&i) {
+                    "="
+                } else {
+                    " "
+                };
                 row.push(format!("{} ± {}{mark}", four(cell.mean), four((cell.high - cell.low) / 2.0)));
             }
             row.extend([format!("{:.2}", entry.fit), format!("{:.3}", entry.predict), entry.bytes.to_string()]);
@@ -289,20 +314,32 @@ fn text(entries: &[Entry], tests: &[Test], measures: &Measures, units: usize, fo
     if folds > 1 {
         let rows: Vec<Vec<String>> = entries
             .iter()
-            .map(|entry| std::iter::once(entry.label.clone()).chain((0..measures.metrics.len()).map(|m| four(entry.fold_mean(m)))).collect())
+            .map(|entry| {
+                std::iter::once(entry.label.clone())
+                    .chain((0..measures.metrics.len()).map(|m| four(entry.fold_mean(m))))
+                    .collect()
+            })
             .collect();
         text += &format!("\nmeans of the {folds} fold means:\n{}", table(&head, &rows));
     }
     for entry in entries.iter().filter(|entry| entry.method.chooses()) {
         let chosen = entry.chosen();
         let chosen = chosen.iter().map(|c| {
-            let parts: Vec<String> = c.as_object().into_iter().flatten().map(|(k, v)| format!("{k}={}", v.as_str().map_or(v.to_string(), str::to_owned))).collect();
+            let parts: Vec<String> = c
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(k, v)| format!("{k}={}", v.as_str().map_or(v.to_string(), str::to_owned)))
+                .collect();
             parts.join(" ")
         });
         text += &format!("\n{}: chosen by validation: {}\n", entry.label, chosen.collect::<Vec<_>>().join("; "));
     }
     let skipped = entries.first().map_or(0, |entry| entry.result.skipped());
-    text += &format!("\n{units} test queries, {skipped} left out; convention {}; ± is half a 95 % bootstrap interval; data read in {load:.2} s\n", measures.convention);
+    text += &format!(
+        "\n{units} test queries, {skipped} left out; convention {}; ± is half a 95 % bootstrap interval; data read in {load:.2} s\n",
+        measures.convention
+    );
     text
 }
 

@@ -18,7 +18,8 @@ pub(super) fn run(args: &Convert, screen: &Screen) -> Result<()> {
     }
     data::write(&set, &args.output)?;
     if screen.json && args.output.as_os_str() != "-" {
-        screen.document(&json!({"rows": set.rows(), "units": set.len(), "output": args.output.display().to_string()}))?;
+        screen
+            .document(&json!({"rows": set.rows(), "units": set.len(), "output": args.output.display().to_string()}))?;
     }
     screen.say(&format!("wrote {} documents of {} queries to {}", set.rows(), set.len(), args.output.display()));
     Ok(())

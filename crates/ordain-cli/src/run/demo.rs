@@ -22,17 +22,26 @@ fn rank(folder: &Path, screen: &Screen) -> Result<()> {
     let (first, last) = split::hold_out(&set.all());
     data::write(&set.only(&first), &train)?;
     data::write(&set.only(&last), &test)?;
-    screen.say(&format!("wrote {} and {}: {} and {} queries of made-up data", train.display(), test.display(), first.len(), last.len()));
+    screen.say(&format!(
+        "wrote {} and {}: {} and {} queries of made-up data",
+        train.display(),
+        test.display(),
+        first.len(),
+        last.len()
+    ));
     let report = folder.join("report.html");
-    let words = ["ordain", "compare", "ranksvm", "ranksvm[weight=pair]", "ranksvm[scale=none]", "--train"].map(Into::into);
-    let more = [train.as_os_str(), "--test".as_ref(), test.as_os_str(), "--report".as_ref(), report.as_os_str()].map(Into::into);
+    let words =
+        ["ordain", "compare", "ranksvm", "ranksvm[weight=pair]", "ranksvm[scale=none]", "--train"].map(Into::into);
+    let more = [train.as_os_str(), "--test".as_ref(), test.as_os_str(), "--report".as_ref(), report.as_os_str()]
+        .map(Into::into);
     let parsed = Cli::try_parse_from(words.into_iter().chain::<[std::ffi::OsString; 5]>(more))?;
     if let Command::Compare(compare) = &parsed.command {
         compare::run(compare, screen)?;
     }
     let model = folder.join("model.ordain");
     let (set, _) = data::read(&[vec![train.clone()]], data::Missing::Error)?;
-    let fitted = super::watched(screen, |watch| method::RankSvm::default().fit(&Training::new(&set, &set.all()), watch))?;
+    let fitted =
+        super::watched(screen, |watch| method::RankSvm::default().fit(&Training::new(&set, &set.all()), watch))?;
     model_file::save(&fitted, &model)?;
     let (model, test, report) = (model.display(), test.display(), report.display());
     screen.say(&format!(

@@ -127,7 +127,8 @@ fn subject(args: &Evaluate, screen: &Screen) -> Result<(Subject, String, Vec<(St
 
 /// The features with the largest weights.
 pub(super) fn strongest(ranker: &ordain::method::LinearRanker) -> Vec<(String, f64)> {
-    let mut all: Vec<(String, f64)> = ranker.columns.names.iter().cloned().zip(ranker.weights.iter().copied()).collect();
+    let mut all: Vec<(String, f64)> =
+        ranker.columns.names.iter().cloned().zip(ranker.weights.iter().copied()).collect();
     all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
     all.truncate(15);
     all
@@ -135,9 +136,12 @@ pub(super) fn strongest(ranker: &ordain::method::LinearRanker) -> Vec<(String, f
 
 /// One score per row of the input, put into stored order.
 fn read_scores(path: &Path, set: &RankSet) -> Result<Vec<f64>> {
-    let text = std::fs::read_to_string(path).map_err(|source| Error::Io { path: path.into(), action: "read", source })?;
+    let text =
+        std::fs::read_to_string(path).map_err(|source| Error::Io { path: path.into(), action: "read", source })?;
     let mut input = vec![];
-    for (line, word) in text.lines().enumerate().map(|(i, line)| (i + 1, line.trim())).filter(|(_, word)| !word.is_empty()) {
+    for (line, word) in
+        text.lines().enumerate().map(|(i, line)| (i + 1, line.trim())).filter(|(_, word)| !word.is_empty())
+    {
         match word.parse::<f64>() {
             Ok(score) if score.is_finite() => input.push(score),
             _ => {
@@ -202,7 +206,13 @@ pub(super) fn curve_metrics() -> Vec<Metric> {
     (1..=10).map(|k| Metric { kind: Kind::Ndcg, k: Some(k) }).collect()
 }
 
-fn report(subject: &Subject, label: &str, features: Vec<(String, f64)>, measures: &Measures, result: &Evaluation) -> Result<Report> {
+fn report(
+    subject: &Subject,
+    label: &str,
+    features: Vec<(String, f64)>,
+    measures: &Measures,
+    result: &Evaluation,
+) -> Result<Report> {
     // without gains (negative grades) there is no curve, and the rest of the report still stands
     let curve = subject.evaluate(&curve_metrics(), &measures.convention).map(|curve| cells(&curve)).unwrap_or_default();
     let first = &result.values[0];

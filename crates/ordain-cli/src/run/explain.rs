@@ -17,7 +17,10 @@ pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
     let order = ranked(&set, q, &scores);
     let pick = |wanted: &Option<String>, place: usize| match wanted {
         Some(id) => Ok(set.find_document(q, id)?),
-        None => order.get(place).copied().ok_or_else(|| anyhow::anyhow!("query {} has only {} document(s)", args.query, order.len())),
+        None => order
+            .get(place)
+            .copied()
+            .ok_or_else(|| anyhow::anyhow!("query {} has only {} document(s)", args.query, order.len())),
     };
     let (above, below) = (pick(&args.above, 0)?, pick(&args.below, 1)?);
     if above == below {
@@ -42,7 +45,13 @@ pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
         }));
     }
     let (a, b) = (set.document(above), set.document(below));
-    let verb = if difference > 0.0 { "stands above" } else if difference < 0.0 { "stands BELOW" } else { "is tied with" };
+    let verb = if difference > 0.0 {
+        "stands above"
+    } else if difference < 0.0 {
+        "stands BELOW"
+    } else {
+        "is tied with"
+    };
     let mut text = format!(
         "query {}: {a} (rank {}, score {}) {verb} {b} (rank {}, score {})\n\n",
         args.query,
@@ -70,7 +79,14 @@ pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
     if rest != 0.0 {
         rows.push(vec!["all others".into(), blank(), blank(), blank(), blank(), format!("{rest:+.4}")]);
     }
-    rows.push(vec!["sum = difference of the scores".into(), blank(), blank(), blank(), blank(), format!("{difference:+.4}")]);
+    rows.push(vec![
+        "sum = difference of the scores".into(),
+        blank(),
+        blank(),
+        blank(),
+        blank(),
+        format!("{difference:+.4}"),
+    ]);
     text += &table(&head, &rows);
     screen.data(&text)
 }

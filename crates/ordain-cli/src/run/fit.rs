@@ -23,7 +23,12 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
     parts.extend(args.valid.iter().map(|file| vec![file.clone()]));
     let (mut set, ranges) = data::read(&parts, missing)?;
     check_interrupt()?;
-    screen.detail(&format!("read {} documents of {} queries in {:.2} s", set.rows(), set.len(), start.elapsed().as_secs_f64()));
+    screen.detail(&format!(
+        "read {} documents of {} queries in {:.2} s",
+        set.rows(),
+        set.len(),
+        start.elapsed().as_secs_f64()
+    ));
     let units = |part: usize| ranges.get(part).map(|range| range.clone().map(|q| q as u32).collect::<Vec<u32>>());
     let (train, valid) = (units(0).unwrap_or_default(), units(1));
     let means = (missing == Missing::Mean).then(|| set.column_means(&train));
@@ -82,7 +87,9 @@ fn tell(model: &Fitted, args: &Fit, screen: &Screen, seconds: f64) -> Result<()>
     }
     let report = &facts.report;
     if report.stop == Stop::Iterations {
-        screen.say("warning: max_iter was reached before the gradient was small; a larger lambda or --set max_iter=1000 helps");
+        screen.say(
+            "warning: max_iter was reached before the gradient was small; a larger lambda or --set max_iter=1000 helps",
+        );
     }
     screen.say(&format!(
         "{}: {} documents, {} queries, {:.0} pairs; objective {:.6}, {} steps, relative gradient {:.1e} ({}), {seconds:.2} s",

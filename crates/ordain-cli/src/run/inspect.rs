@@ -31,15 +31,27 @@ fn model(path: &Path, screen: &Screen) -> Result<()> {
         if let Value::Object(map) = &mut json {
             map.remove("checksum");
             let weights = header.features.names.iter().zip(&model.ranker.weights);
-            map.insert("weights".into(), weights.map(|(name, &w)| (name.clone(), w.into())).collect::<Map<_, _>>().into());
+            map.insert(
+                "weights".into(),
+                weights.map(|(name, &w)| (name.clone(), w.into())).collect::<Map<_, _>>().into(),
+            );
         }
         return screen.document(&json);
     }
     let facts = &header.facts;
-    let mut text = format!("{}: {} model, format {}, ordain {}\n", path.display(), facts.method, header.format, header.ordain);
-    let settings: Vec<String> = facts.settings.iter().map(|(k, v)| format!("{k}={}", v.as_str().map_or(v.to_string(), str::to_owned))).collect();
+    let mut text =
+        format!("{}: {} model, format {}, ordain {}\n", path.display(), facts.method, header.format, header.ordain);
+    let settings: Vec<String> = facts
+        .settings
+        .iter()
+        .map(|(k, v)| format!("{k}={}", v.as_str().map_or(v.to_string(), str::to_owned)))
+        .collect();
     writeln!(text, "settings   {}", settings.join(" "))?;
-    writeln!(text, "trained on {} documents of {} queries ({} of one grade), {:.0} pairs", facts.rows, facts.queries, facts.flat_queries, facts.pairs)?;
+    writeln!(
+        text,
+        "trained on {} documents of {} queries ({} of one grade), {:.0} pairs",
+        facts.rows, facts.queries, facts.flat_queries, facts.pairs
+    )?;
     writeln!(
         text,
         "result     objective {:.6}, {} steps, relative gradient {:.1e}, stop: {}",
@@ -49,7 +61,14 @@ fn model(path: &Path, screen: &Screen) -> Result<()> {
         facts.report.stop.name()
     )?;
     if let Some(chosen) = &facts.chosen {
-        writeln!(text, "chosen     of {} by {} ({}) on {} queries", chosen.candidates.len(), chosen.metric, chosen.convention, chosen.queries)?;
+        writeln!(
+            text,
+            "chosen     of {} by {} ({}) on {} queries",
+            chosen.candidates.len(),
+            chosen.metric,
+            chosen.convention,
+            chosen.queries
+        )?;
     }
     writeln!(text, "data       {}", facts.data)?;
     let mut order: Vec<usize> = (0..model.ranker.weights.len()).collect();
@@ -81,7 +100,13 @@ fn data(set: &RankSet, seconds: f64, path: &Path, screen: &Screen) -> Result<()>
             "layout": layout, "grades": grades, "flat_queries": flat, "seconds": {"load": seconds},
         }));
     }
-    let mut text = format!("{}: {} documents of {} queries, {} features ({layout}), read in {seconds:.2} s\n", path.display(), set.rows(), set.len(), set.features.cols());
+    let mut text = format!(
+        "{}: {} documents of {} queries, {} features ({layout}), read in {seconds:.2} s\n",
+        path.display(),
+        set.rows(),
+        set.len(),
+        set.features.cols()
+    );
     writeln!(
         text,
         "documents per query: {} to {}, mean {:.1}; {flat} queries have one grade only",
@@ -99,7 +124,8 @@ fn data(set: &RankSet, seconds: f64, path: &Path, screen: &Screen) -> Result<()>
 /// Least, mean and largest value of the first columns.
 fn ranges(set: &RankSet) -> String {
     let d = set.features.cols();
-    let (mut low, mut high, mut sum, mut count) = (vec![f32::INFINITY; d], vec![f32::NEG_INFINITY; d], vec![0.0; d], vec![0usize; d]);
+    let (mut low, mut high, mut sum, mut count) =
+        (vec![f32::INFINITY; d], vec![f32::NEG_INFINITY; d], vec![0.0; d], vec![0usize; d]);
     for row in 0..set.rows() {
         set.features.each(row, |j, x| {
             if !x.is_nan() {

@@ -55,7 +55,10 @@ fn read_one(path: &Path, missing: Missing) -> Result<RankSet> {
 /// A data set as a model wants it: its own rule for missing values, its columns.
 fn read_for(model: &Fitted, path: &Path, screen: &Screen) -> Result<RankSet> {
     let mut set = read_one(path, model.ranker.missing)?;
-    let unknown = model.ranker.prepare(&mut set).map_err(|error| anyhow::Error::from(error).context(path.display().to_string()))?;
+    let unknown = model
+        .ranker
+        .prepare(&mut set)
+        .map_err(|error| anyhow::Error::from(error).context(path.display().to_string()))?;
     if let Some(first) = unknown.first() {
         screen.say(&format!(
             "warning: {}: {} feature(s) that the model has never seen carry no weight (such as {first})",
@@ -86,7 +89,12 @@ fn check_output(path: &Path) -> Result<()> {
         .into());
     }
     if path.is_dir() {
-        return Err(ordain::Error::Content { path: path.into(), expected: "the name of a file".into(), found: "a folder".into() }.into());
+        return Err(ordain::Error::Content {
+            path: path.into(),
+            expected: "the name of a file".into(),
+            found: "a folder".into(),
+        }
+        .into());
     }
     Ok(())
 }

@@ -26,10 +26,14 @@ pub(super) fn run(args: &Predict, screen: &Screen) -> Result<()> {
             writeln!(text, "{}", json!({"query": set.query(q), "items": items}))?;
         }
     } else if let Some(tag) = &args.run {
-        each_ranked(&set, &scores, top, |query, id, rank, score| Ok(writeln!(text, "{query} Q0 {id} {rank} {score} {tag}")?))?;
+        each_ranked(&set, &scores, top, |query, id, rank, score| {
+            Ok(writeln!(text, "{query} Q0 {id} {rank} {score} {tag}")?)
+        })?;
     } else if args.top.is_some() {
         text.push_str("query\trank\tdocument\tscore\n");
-        each_ranked(&set, &scores, top, |query, id, rank, score| Ok(writeln!(text, "{query}\t{rank}\t{id}\t{score}")?))?;
+        each_ranked(&set, &scores, top, |query, id, rank, score| {
+            Ok(writeln!(text, "{query}\t{rank}\t{id}\t{score}")?)
+        })?;
     } else {
         for score in set.in_input_order(&scores) {
             writeln!(text, "{score}")?;
@@ -45,7 +49,12 @@ pub(super) fn ranked(set: &RankSet, q: usize, scores: &[f64]) -> Vec<usize> {
     rows
 }
 
-fn each_ranked(set: &RankSet, scores: &[f64], top: usize, mut line: impl FnMut(&str, &str, usize, f64) -> Result<()>) -> Result<()> {
+fn each_ranked(
+    set: &RankSet,
+    scores: &[f64],
+    top: usize,
+    mut line: impl FnMut(&str, &str, usize, f64) -> Result<()>,
+) -> Result<()> {
     for q in 0..set.len() {
         for (rank, row) in ranked(set, q, scores).into_iter().take(top).enumerate() {
             line(set.query(q), &set.document(row), rank + 1, scores[row])?;

@@ -96,9 +96,9 @@ impl LinearRanker {
     pub fn explain(&self, set: &RankSet, q: usize, above: usize, below: usize) -> Vec<Contribution> {
         let scaling = self.scaling(set);
         let units = [q as u32];
-        let mut scaled = vec![];
-        Rows::new(set, &units, &scaling).matrix(0, &mut scaled);
         let (d, start) = (self.weights.len(), set.span(q).start);
+        let mut scaled = vec![0.0; set.span(q).len() * d];
+        Rows::new(set, &units, &scaling).matrix(0, &mut scaled);
         let of = |row: usize, j: usize| scaled[(row - start) * d + j];
         let mut all: Vec<Contribution> = (0..d)
             .map(|j| {

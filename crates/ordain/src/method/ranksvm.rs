@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::metric;
 use crate::risk::Empirical;
 use crate::scorer::rows::Rows;
-use crate::solver::newton::Newton;
+use crate::solver::newton::{Memory, Newton};
 use crate::solver::run::{Report, Watch, run};
 use crate::surrogate::pair_hinge::PairHinge;
 use crate::traits::{Solver, Stop, Surrogate};
@@ -197,16 +197,16 @@ impl RankSvm {
             let scaling = Scaling::learn(scale, set, train);
             let rows = Rows::new(set, &pairs.units, &scaling);
             let mut risk = Empirical::new(&rows, &pairs.loss, pairs.weight.clone());
-            let (mut theta, mut at_zero) = (vec![0.0; set.features.cols()], None);
+            let (mut theta, mut memory) = (vec![0.0; set.features.cols()], Memory::default());
             for &lambda in &lambdas {
                 (watch.tell)(
                     candidates.len() as f64 / total,
                     &format!("choosing: scale={} lambda={lambda}", scale.name()),
                 );
-                let mut newton = Newton::new(&mut risk, lambda, self.tol.get(), theta, at_zero)?;
+                let mut newton = Newton::new(&mut risk, lambda, self.tol.get(), theta, memory)?;
                 let report = run(&mut newton, self.max_iter, watch)?;
-                at_zero = Some(newton.at_zero());
                 theta = newton.theta().to_vec();
+                memory = newton.into_memory();
                 let ranker = ranker(data, theta.clone(), scale, &scaling);
                 let scores = ranker.scores_with(set, valid, &scaling);
                 let value = metric::evaluate(set, valid, &scores, &[metric], &convention)?.mean(0);
@@ -256,7 +256,7 @@ impl RankSvm {
         let rows = Rows::new(set, &pairs.units, &scaling);
         let mut risk = Empirical::new(&rows, &pairs.loss, pairs.weight.clone());
         let start = start.unwrap_or_else(|| vec![0.0; set.features.cols()]);
-        let mut newton = Newton::new(&mut risk, lambda, self.tol.get(), start, None)?;
+        let mut newton = Newton::new(&mut risk, lambda, self.tol.get(), start, Memory::default())?;
         let report = run(&mut newton, self.max_iter, watch)?;
         let theta = newton.theta().to_vec();
         Ok((ranker(data, theta, scale, &scaling), report))

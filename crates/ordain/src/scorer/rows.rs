@@ -150,37 +150,35 @@ impl Scorer for Rows<'_> {
         }
     }
 
-    fn matrix(&self, n: usize, out: &mut Vec<f64>) -> bool {
+    fn matrix(&self, n: usize, out: &mut [f64]) -> bool {
         let q = self.units[n] as usize;
-        let (d, local) = (self.dim(), self.local(q));
-        for row in self.set.span(q) {
-            let start = out.len();
-            match (&self.set.features, &local) {
-                (Features::Dense(m), Local::None) => out.extend(m.row(row).iter().map(|&x| f64::from(x))),
-                (Features::Dense(m), Local::All(offset, factor)) => out.extend(
-                    m.row(row)
-                        .iter()
-                        .zip(*offset)
-                        .zip(*factor)
-                        .map(|((&x, &o), &f)| (f64::from(x) - f64::from(o)) * f64::from(f)),
-                ),
-                (features, _) => {
-                    out.resize(start + d, 0.0);
-                    features.each(row, |j, x| out[start + j] = f64::from(x));
-                    let scaled =
-                        |x: &mut f64, offset: f32, factor: f32| *x = (*x - f64::from(offset)) * f64::from(factor);
-                    match local {
-                        Local::None => {}
-                        Local::All(offset, factor) => {
-                            out[start..].iter_mut().zip(offset).zip(factor).for_each(|((x, &o), &f)| scaled(x, o, f));
-                        }
-                        Local::Some(columns, offset, factor) => {
-                            columns
-                                .iter()
-                                .zip(offset)
-                                .zip(factor)
-                                .for_each(|((&j, &o), &f)| scaled(&mut out[start + j as usize], o, f));
-                        }
+        let (rows, d) = (self.set.span(q), self.dim());
+        match &self.set.features {
+            Features::Dense(m) => {
+                let values = &m.values()[rows.start * d..rows.end * d];
+                out.iter_mut().zip(values).for_each(|(out, &x)| *out = f64::from(x));
+            }
+            Features::Sparse(_) => {
+                out.fill(0.0);
+                for (row, out) in rows.zip(out.chunks_exact_mut(d)) {
+                    self.set.features.each(row, |j, x| out[j] = f64::from(x));
+                }
+            }
+        }
+        match self.local(q) {
+            Local::None => {}
+            Local::All(offset, factor) => {
+                for row in out.chunks_exact_mut(d) {
+                    for ((x, &offset), &factor) in row.iter_mut().zip(offset).zip(factor) {
+                        *x = (*x - f64::from(offset)) * f64::from(factor);
+                    }
+                }
+            }
+            // a column that the query does not have is 0 in all its rows
+            Local::Some(columns, offset, factor) => {
+                for row in out.chunks_exact_mut(d) {
+                    for ((&j, &offset), &factor) in columns.iter().zip(offset).zip(factor) {
+                        row[j as usize] = (row[j as usize] - f64::from(offset)) * f64::from(factor);
                     }
                 }
             }

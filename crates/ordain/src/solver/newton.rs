@@ -1,7 +1,7 @@
 //! Newton's method with a line search, for risks with a second derivative.
 
 use crate::error::{Error, Result};
-use crate::matrix::{axpy, finite, solve_spd};
+use crate::matrix::{axpy, factor_spd, finite, solve_factored};
 use crate::traits::{Progress, Risk, Solver, Stop};
 
 /// Up to this many parameters the Hessian is written out; above, it is used through its products (CG).
@@ -15,6 +15,11 @@ pub const EXPLICIT: usize = 200;
 /// A step solves `(H + λ) p = −g`, by Cholesky's factor up to [`EXPLICIT`] parameters and by conjugate gradients to a
 /// relative residual of at most 0.1 above, then halves its length until the objective falls enough (Armijo). It stops
 /// when the norm of the gradient is `tol` times the one at zero.
+///
+/// A written-out Hessian costs about four evaluations, and pair losses change theirs little from step to step. So it
+/// serves for further steps, corrected by what each of them shows of the curvature (BFGS, Nocedal and Wright 2006,
+/// algorithm 7.4 with `(H + λ)⁻¹` as its first matrix), and for the next λ of a path, until two steps in a row fail to
+/// make the gradient three times smaller; then it is written out anew.
 pub struct Newton<'a> {
     risk: &'a mut dyn Risk,
     lambda: f64,
@@ -22,17 +27,35 @@ pub struct Newton<'a> {
     theta: Vec<f64>,
     grad: Vec<f64>,
     objective: f64,
-    at_zero: f64,
+    memory: Memory,
     stalled: bool,
+    poor: u32,
     next: (Vec<f64>, Vec<f64>),
     direction: Vec<f64>,
     matrix: Vec<f64>,
+    seen: Vec<Seen>,
     explicit: bool,
 }
 
+/// A step since the Hessian was written out: how far it went and what that did to the gradient.
+struct Seen {
+    step: Vec<f64>,
+    change: Vec<f64>,
+    product: f64,
+}
+
+/// What a run leaves to the next one on the same risk, whatever its λ.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    /// Norm of the gradient at zero.
+    at_zero: Option<f64>,
+    /// The Hessian of the risk where it was last written out.
+    hessian: Vec<f64>,
+}
+
 impl<'a> Newton<'a> {
-    /// Starts at `theta`. `at_zero` is the norm of the gradient at zero, where it is known from an earlier run.
-    pub fn new(risk: &'a mut dyn Risk, lambda: f64, tol: f64, theta: Vec<f64>, at_zero: Option<f64>) -> Result<Self> {
+    /// Starts at `theta`, with the memory of an earlier run on the same risk.
+    pub fn new(risk: &'a mut dyn Risk, lambda: f64, tol: f64, theta: Vec<f64>, memory: Memory) -> Result<Self> {
         let d = risk.dim();
         let explicit = d <= EXPLICIT;
         let mut newton = Self {
@@ -41,24 +64,25 @@ impl<'a> Newton<'a> {
             tol,
             grad: vec![0.0; d],
             objective: 0.0,
-            at_zero: 0.0,
+            memory,
             stalled: false,
+            poor: 0,
             next: (vec![0.0; d], vec![0.0; d]),
             direction: vec![0.0; d],
             matrix: vec![],
+            seen: vec![],
             explicit,
             theta: vec![0.0; d],
         };
         let moved = theta.iter().any(|&x| x != 0.0);
-        if !moved || at_zero.is_none() {
+        if !moved || newton.memory.at_zero.is_none() {
             newton.objective = newton.evaluate(false)?;
-            newton.at_zero = newton.norm();
+            newton.memory.at_zero = Some(newton.norm());
         }
         if moved {
             newton.theta = theta;
             newton.objective = newton.evaluate(false)?;
         }
-        newton.at_zero = at_zero.unwrap_or(newton.at_zero);
         Ok(newton)
     }
 
@@ -68,9 +92,9 @@ impl<'a> Newton<'a> {
         self
     }
 
-    /// The norm of the gradient at zero, by which the stop rule measures.
-    pub fn at_zero(&self) -> f64 {
-        self.at_zero
+    /// What the next run on the same risk can use.
+    pub fn into_memory(self) -> Memory {
+        self.memory
     }
 
     /// Objective and gradient, at the present point or at the next.
@@ -85,6 +109,27 @@ impl<'a> Newton<'a> {
         self.risk.dot(&self.grad, &self.grad).max(0.0).sqrt()
     }
 
+    /// The norm of the gradient, relative to the one at zero.
+    fn relative(&self) -> f64 {
+        let at_zero = self.memory.at_zero.unwrap_or(0.0);
+        if at_zero > 0.0 { self.norm() / at_zero } else { 0.0 }
+    }
+
+    /// Moves to the next point and remembers what the way there showed.
+    fn accept(&mut self, objective: f64) {
+        self.objective = objective;
+        if self.explicit {
+            let less = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>();
+            let (step, change) = (less(&self.next.0, &self.theta), less(&self.next.1, &self.grad));
+            let product = self.risk.dot(&step, &change);
+            if product > 0.0 {
+                self.seen.push(Seen { step, change, product });
+            }
+        }
+        std::mem::swap(&mut self.theta, &mut self.next.0);
+        std::mem::swap(&mut self.grad, &mut self.next.1);
+    }
+
     fn no_curvature() -> Error {
         Error::Data {
             expected: "a loss with a second derivative for Newton's method".into(),
@@ -92,23 +137,46 @@ impl<'a> Newton<'a> {
         }
     }
 
-    /// `p = −(H + λ)⁻¹ g` with the Hessian written out.
+    /// `p = −(H + λ)⁻¹ g` with the Hessian written out, and corrected by the steps made since.
     fn solve_explicit(&mut self) -> Result<()> {
-        let d = self.theta.len();
-        let mut hessian = vec![0.0; d * d];
-        if !self.risk.hessian(&mut hessian)? {
-            return Err(Self::no_curvature());
+        if self.memory.hessian.is_empty() {
+            self.memory.hessian.resize(self.theta.len().pow(2), 0.0);
+            if !self.risk.hessian(&mut self.memory.hessian)? {
+                return Err(Self::no_curvature());
+            }
+            self.seen.clear();
+            self.matrix.clear();
         }
+        if self.matrix.is_empty() {
+            self.factorise()?;
+        }
+        let p = &mut self.direction;
+        p.iter_mut().zip(&self.grad).for_each(|(p, g)| *p = -g);
+        let mut shares = vec![];
+        for seen in self.seen.iter().rev() {
+            let share = self.risk.dot(&seen.step, p) / seen.product;
+            axpy(-share, &seen.change, p);
+            shares.push(share);
+        }
+        solve_factored(&self.matrix, p);
+        for (seen, share) in self.seen.iter().zip(shares.into_iter().rev()) {
+            let back = self.risk.dot(&seen.change, p) / seen.product;
+            axpy(share - back, &seen.step, p);
+        }
+        Ok(())
+    }
+
+    /// Cholesky's factor of `H + λ`. Where λ is lost in the rounding of H, a larger shift gives shorter steps downhill.
+    fn factorise(&mut self) -> Result<()> {
+        let (d, hessian) = (self.theta.len(), &self.memory.hessian);
         let largest = (0..d).fold(self.lambda, |a, j| a.max(hessian[j * d + j]));
         let mut shift = self.lambda;
         loop {
-            self.matrix.clone_from(&hessian);
+            self.matrix.clone_from(hessian);
             (0..d).for_each(|j| self.matrix[j * d + j] += shift);
-            self.direction.iter_mut().zip(&self.grad).for_each(|(p, g)| *p = -g);
-            if solve_spd(&mut self.matrix, &mut self.direction) {
+            if factor_spd(&mut self.matrix, d) {
                 return Ok(());
             }
-            // λ lost in the rounding of H: a larger shift gives a shorter step downhill, and the stop rule stays the same
             shift = (10.0 * shift).max(1e-14 * largest);
             finite("the Hessian", shift)?;
         }
@@ -117,8 +185,7 @@ impl<'a> Newton<'a> {
     /// `p ≈ −(H + λ)⁻¹ g` by conjugate gradients.
     fn solve_by_products(&mut self) -> Result<()> {
         let d = self.theta.len();
-        let relative = if self.at_zero > 0.0 { self.norm() / self.at_zero } else { 0.0 };
-        let accuracy = relative.sqrt().min(0.1);
+        let accuracy = self.relative().sqrt().min(0.1);
         let p = &mut self.direction;
         p.fill(0.0);
         let mut r: Vec<f64> = self.grad.iter().map(|g| -g).collect();
@@ -146,6 +213,9 @@ impl<'a> Newton<'a> {
 
 impl Solver for Newton<'_> {
     fn step(&mut self) -> Result<()> {
+        let before = self.norm();
+        // without a written-out Hessian there is nothing that could be old
+        let fresh = !self.explicit || self.memory.hessian.is_empty();
         if self.explicit {
             self.solve_explicit()?;
         } else {
@@ -159,16 +229,21 @@ impl Solver for Newton<'_> {
             axpy(length, &self.direction, &mut self.next.0);
             let objective = self.evaluate(true)?;
             if objective <= self.objective + 1e-4 * length * slope + rounding {
-                // a step that only stays level within the rounding is the last one
-                self.stalled = objective >= self.objective;
-                self.objective = objective;
-                std::mem::swap(&mut self.theta, &mut self.next.0);
-                std::mem::swap(&mut self.grad, &mut self.next.1);
+                let level = objective >= self.objective;
+                self.accept(objective);
+                // a step that stays level within the rounding although its Hessian is new is the last one
+                self.stalled = level && fresh;
+                self.poor = if self.norm() > before / 3.0 { self.poor + 1 } else { 0 };
+                if level || self.poor > 1 {
+                    self.poor = 0;
+                    self.memory.hessian.clear();
+                }
                 return Ok(());
             }
             length *= 0.5;
             if length < 1e-10 {
-                self.stalled = true;
+                self.stalled = fresh;
+                self.memory.hessian.clear();
                 self.objective = self.evaluate(false)?;
                 return Ok(());
             }
@@ -176,8 +251,7 @@ impl Solver for Newton<'_> {
     }
 
     fn progress(&self) -> Progress {
-        let norm = self.norm();
-        let gradient = if self.at_zero > 0.0 { norm / self.at_zero } else { 0.0 };
+        let gradient = self.relative();
         let done = if gradient <= self.tol { Some(Stop::Gradient) } else { self.stalled.then_some(Stop::Stalled) };
         Progress { objective: self.objective, gradient, done }
     }
