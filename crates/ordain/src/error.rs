@@ -118,7 +118,7 @@ fn hint(nearest: Option<&str>, known: &[String]) -> String {
 fn list(what: &str, names: &[String]) -> String {
     match names {
         [] => String::new(),
-        [few @ ..] if few.len() <= 5 => format!("; {what}: {}", few.join(", ")),
+        few if few.len() <= 5 => format!("; {what}: {}", few.join(", ")),
         [a, b, c, rest @ ..] => format!("; {what}: {a}, {b}, {c} and {} more", rest.len()),
         _ => String::new(),
     }

@@ -17,7 +17,7 @@ pub(super) const BOOTSTRAP: u64 = 1;
 
 /// Scores beside the truth, from wherever they come.
 enum Subject {
-    Set { set: RankSet, scores: Vec<f64> },
+    Set { set: Box<RankSet>, scores: Vec<f64> },
     Run(trec::Run),
 }
 
@@ -83,7 +83,9 @@ pub(super) fn run(args: &Evaluate, screen: &Screen) -> Result<()> {
 }
 
 /// What is measured, what to call it, and its strongest features if it is a model.
-fn subject(args: &Evaluate, screen: &Screen) -> Result<(Subject, String, Vec<(String, f64)>)> {
+type Named = (Subject, String, Vec<(String, f64)>);
+
+fn subject(args: &Evaluate, screen: &Screen) -> Result<Named> {
     let wrong = |text: &str| Err(Usage(text.into()).into());
     if let (Some(run), Some(qrels)) = (&args.run, &args.qrels) {
         if !args.inputs.is_empty() {
@@ -103,7 +105,7 @@ fn subject(args: &Evaluate, screen: &Screen) -> Result<(Subject, String, Vec<(St
         ([data], Some(file), None) => {
             let set = read_one(data, missing)?;
             let scores = read_scores(file, &set)?;
-            Ok((Subject::Set { set, scores }, file.display().to_string(), vec![]))
+            Ok((Subject::Set { set: Box::new(set), scores }, file.display().to_string(), vec![]))
         }
         ([data], None, Some(feature)) => {
             let mut set = read_one(data, missing)?;
@@ -113,13 +115,13 @@ fn subject(args: &Evaluate, screen: &Screen) -> Result<(Subject, String, Vec<(St
             }
             let j = set.columns.find(feature)?;
             let scores = (0..set.rows()).map(|row| f64::from(set.features.value(row, j))).collect();
-            Ok((Subject::Set { set, scores }, format!("feature {feature}"), vec![]))
+            Ok((Subject::Set { set: Box::new(set), scores }, format!("feature {feature}"), vec![]))
         }
         ([path, data], None, None) => {
             let model = model_file::load(path)?;
             let set = read_for(&model, data, screen)?;
             let scores = model.ranker.scores(&set);
-            Ok((Subject::Set { set, scores }, model.facts.method.clone(), strongest(&model.ranker)))
+            Ok((Subject::Set { set: Box::new(set), scores }, model.facts.method.clone(), strongest(&model.ranker)))
         }
         _ => wrong("give MODEL DATA, or DATA with --scores FILE or --feature N, or --run RUN --qrels QRELS"),
     }

@@ -91,7 +91,7 @@ fn data(set: &RankSet, seconds: f64, path: &Path, screen: &Screen) -> Result<()>
     let mut by_grade: Vec<(String, usize)> = grades.into_iter().collect();
     by_grade.sort_by(|a, b| a.0.parse::<f64>().unwrap_or(0.0).total_cmp(&b.0.parse().unwrap_or(0.0)));
     let sizes = || (0..set.len()).map(|q| set.span(q).len());
-    let flat = (0..set.len()).filter(|&q| set.grades[set.span(q)].windows(2).all(|w| w[0] == w[1])).count();
+    let flat = (0..set.len()).filter(|&q| set.is_flat(q)).count();
     let layout = if matches!(set.features, Features::Dense(_)) { "dense" } else { "sparse" };
     if screen.json {
         let grades: Map<String, Value> = by_grade.iter().map(|(g, n)| (g.clone(), (*n).into())).collect();

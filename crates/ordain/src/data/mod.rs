@@ -128,6 +128,12 @@ impl RankSet {
         self.bounds[q]..self.bounds[q + 1]
     }
 
+    /// Whether all documents of query `q` have the same grade, so that nothing in it can be out of order.
+    pub fn is_flat(&self, q: usize) -> bool {
+        let same = |a: f64, b: f64| a.partial_cmp(&b) == Some(std::cmp::Ordering::Equal);
+        self.grades[self.span(q)].windows(2).all(|pair| same(pair[0], pair[1]))
+    }
+
     /// The id of query `q`.
     pub fn query(&self, q: usize) -> &str {
         &self.queries[q]
@@ -232,7 +238,8 @@ impl RankSet {
         let missing: Vec<String> =
             to.names.iter().zip(&from).filter(|(_, j)| j.is_none()).map(|(name, _)| name.clone()).collect();
         let loose = self.columns.numbered && to.numbered;
-        if !loose && !(missing.is_empty() && extra.is_empty()) {
+        let differ = !missing.is_empty() || !extra.is_empty();
+        if differ && !loose {
             return Err(Error::Features { missing, extra });
         }
         self.features = self.features.select_columns(&from);

@@ -11,7 +11,7 @@ use crate::solver::newton::{Memory, Newton};
 use crate::solver::run::{Report, Watch, run};
 use crate::surrogate::pair_hinge::PairHinge;
 use crate::traits::{Solver, Stop, Surrogate};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// What the mean of the pair losses is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,28 @@ struct Pairs<'a> {
     loss: PairHinge,
     weight: Vec<f64>,
     pairs: f64,
+}
+
+/// What is left to choose.
+#[derive(Clone, Copy)]
+struct Point {
+    scale: Scale,
+    lambda: f64,
+}
+
+impl Point {
+    fn settings(self) -> Map<String, Value> {
+        Map::from_iter([("scale".into(), self.scale.name().into()), ("lambda".into(), self.lambda.into())])
+    }
+}
+
+/// What a fit came to.
+struct Outcome {
+    ranker: LinearRanker,
+    report: Report,
+    at: Point,
+    chosen: Option<Chosen>,
+    refit: bool,
 }
 
 impl RankSvm {
@@ -173,36 +195,55 @@ impl RankSvm {
             }
             None => (data.train, &[]),
         };
-        if !self.chooses() || valid.is_empty() {
-            let lambda = if let Choice::Set(lambda) = self.lambda { lambda.get() } else { LAMBDA };
-            let scale = if let Choice::Set(scale) = self.scale { scale } else { Scale::Query };
-            let pairs = self.pairs(data.set, train)?;
-            (watch.tell)(0.0, "fitting");
-            let (ranker, report) = self.fit_one(data, &pairs, train, scale, lambda, None, watch)?;
-            return Ok(self.fitted(data, train, &pairs, ranker, report, lambda, None, false));
+        if self.chooses() && !valid.is_empty() {
+            return self.choose(data, train, valid, watch);
         }
-        self.choose(data, train, valid, watch)
+        let at = Point {
+            lambda: if let Choice::Set(lambda) = self.lambda { lambda.get() } else { LAMBDA },
+            scale: if let Choice::Set(scale) = self.scale { scale } else { Scale::Query },
+        };
+        let pairs = self.pairs(data.set, train)?;
+        (watch.tell)(0.0, "fitting");
+        let (ranker, report) = self.fit_one(data, &pairs, train, at, None, watch)?;
+        Ok(self.fitted(data, train, &pairs, Outcome { ranker, report, at, chosen: None, refit: false }))
     }
 
     fn choose(&self, data: &Training, train: &[u32], valid: &[u32], watch: &Watch) -> Result<Fitted> {
+        let pairs = self.pairs(data.set, train)?;
+        let mut best = self.search(data, &pairs, train, valid, watch)?;
+        if watch.stopped() {
+            best.report.stop = Stop::Interrupted;
+        }
+        if !data.refit || watch.stopped() {
+            return Ok(self.fitted(data, train, &pairs, best));
+        }
+        drop(pairs);
+        (watch.tell)(0.98, "fitting on training and validation");
+        let mut both = [train, valid].concat();
+        both.sort_unstable();
+        let pairs = self.pairs(data.set, &both)?;
+        let start = std::mem::take(&mut best.ranker.weights);
+        let (ranker, report) = self.fit_one(data, &pairs, &both, best.at, Some(start), watch)?;
+        Ok(self.fitted(data, &both, &pairs, Outcome { ranker, report, refit: true, ..best }))
+    }
+
+    /// The best of all scalings and λ on the validation queries.
+    fn search(&self, data: &Training, pairs: &Pairs, train: &[u32], valid: &[u32], watch: &Watch) -> Result<Outcome> {
         let set = data.set;
-        let pairs = self.pairs(set, train)?;
         let scales = if let Choice::Set(scale) = self.scale { vec![scale] } else { Scale::ALL.to_vec() };
         let lambdas = if let Choice::Set(lambda) = self.lambda { vec![lambda.get()] } else { PATH.to_vec() };
         let (metric, convention) = data.by;
-        let total = (scales.len() * lambdas.len() + usize::from(data.refit)) as f64;
+        let total = (scales.len() * lambdas.len() + 1) as f64;
         let mut candidates: Vec<Candidate> = vec![];
-        let mut best: Option<(f64, LinearRanker, Report, f64)> = None;
+        let mut best: Option<(f64, Outcome)> = None;
         'search: for &scale in &scales {
             let scaling = Scaling::learn(scale, set, train);
             let rows = Rows::new(set, &pairs.units, &scaling);
             let mut risk = Empirical::new(&rows, &pairs.loss, pairs.weight.clone());
             let (mut theta, mut memory) = (vec![0.0; set.features.cols()], Memory::default());
             for &lambda in &lambdas {
-                (watch.tell)(
-                    candidates.len() as f64 / total,
-                    &format!("choosing: scale={} lambda={lambda}", scale.name()),
-                );
+                let what = format!("choosing: scale={} lambda={lambda}", scale.name());
+                (watch.tell)(candidates.len() as f64 / total, &what);
                 let mut newton = Newton::new(&mut risk, lambda, self.tol.get(), theta, memory)?;
                 let report = run(&mut newton, self.max_iter, watch)?;
                 theta = newton.theta().to_vec();
@@ -210,35 +251,20 @@ impl RankSvm {
                 let ranker = ranker(data, theta.clone(), scale, &scaling);
                 let scores = ranker.scores_with(set, valid, &scaling);
                 let value = metric::evaluate(set, valid, &scores, &[metric], &convention)?.mean(0);
-                let mut settings = Map::new();
-                settings.insert("scale".into(), scale.name().into());
-                settings.insert("lambda".into(), lambda.into());
-                candidates.push(Candidate { settings, value });
-                if best.as_ref().is_none_or(|(so_far, ..)| value > *so_far) {
-                    best = Some((value, ranker, report, lambda));
+                candidates.push(Candidate { settings: Point { scale, lambda }.settings(), value });
+                if best.as_ref().is_none_or(|(so_far, _)| value > *so_far) {
+                    let at = Point { scale, lambda };
+                    best = Some((value, Outcome { ranker, report, at, chosen: None, refit: false }));
                 }
                 if watch.stopped() {
                     break 'search;
                 }
             }
         }
-        let Some((_, mut ranker, mut report, lambda)) = best else { return Err(Error::Interrupted) };
-        let chosen =
-            Chosen { metric: metric.to_string(), convention: convention.to_string(), queries: valid.len(), candidates };
-        if watch.stopped() {
-            report.stop = Stop::Interrupted;
-        }
-        if !data.refit || watch.stopped() {
-            return Ok(self.fitted(data, train, &pairs, ranker, report, lambda, Some(chosen), false));
-        }
-        drop(pairs);
-        (watch.tell)(1.0 - 1.0 / total, "fitting on training and validation");
-        let mut both = [train, valid].concat();
-        both.sort_unstable();
-        let pairs = self.pairs(set, &both)?;
-        let start = std::mem::take(&mut ranker.weights);
-        let (ranker, report) = self.fit_one(data, &pairs, &both, ranker.scale, lambda, Some(start), watch)?;
-        Ok(self.fitted(data, &both, &pairs, ranker, report, lambda, Some(chosen), true))
+        let Some((_, mut best)) = best else { return Err(Error::Interrupted) };
+        let (metric, convention) = (metric.to_string(), convention.to_string());
+        best.chosen = Some(Chosen { metric, convention, queries: valid.len(), candidates });
+        Ok(best)
     }
 
     fn fit_one(
@@ -246,26 +272,24 @@ impl RankSvm {
         data: &Training,
         pairs: &Pairs,
         units: &[u32],
-        scale: Scale,
-        lambda: f64,
+        at: Point,
         start: Option<Vec<f64>>,
         watch: &Watch,
     ) -> Result<(LinearRanker, Report)> {
         let set = pairs.set;
-        let scaling = Scaling::learn(scale, set, units);
+        let scaling = Scaling::learn(at.scale, set, units);
         let rows = Rows::new(set, &pairs.units, &scaling);
         let mut risk = Empirical::new(&rows, &pairs.loss, pairs.weight.clone());
         let start = start.unwrap_or_else(|| vec![0.0; set.features.cols()]);
-        let mut newton = Newton::new(&mut risk, lambda, self.tol.get(), start, Memory::default())?;
+        let mut newton = Newton::new(&mut risk, at.lambda, self.tol.get(), start, Memory::default())?;
         let report = run(&mut newton, self.max_iter, watch)?;
         let theta = newton.theta().to_vec();
-        Ok((ranker(data, theta, scale, &scaling), report))
+        Ok((ranker(data, theta, at.scale, &scaling), report))
     }
 
     /// The pairs of some queries with their weights; refuses data without a single pair.
     fn pairs<'a>(&self, set: &'a RankSet, units: &[u32]) -> Result<Pairs<'a>> {
-        let differ = |&q: &u32| set.grades[set.span(q as usize)].windows(2).any(|pair| pair[0] != pair[1]);
-        let units: Vec<u32> = units.iter().copied().filter(differ).collect();
+        let units: Vec<u32> = units.iter().copied().filter(|&q| !set.is_flat(q as usize)).collect();
         let of = |values: &'a [f64]| units.iter().map(move |&q| &values[set.span(q as usize)]);
         let weights = set.weights.as_ref().map(|w| of(w).collect::<Vec<_>>());
         let loss = PairHinge::new(of(&set.grades), weights.as_deref());
@@ -287,40 +311,26 @@ impl RankSvm {
         Ok(Pairs { set, units, loss, weight, pairs: counts.iter().map(|&(pairs, _)| pairs).sum() })
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn fitted(
-        &self,
-        data: &Training,
-        units: &[u32],
-        pairs: &Pairs,
-        ranker: LinearRanker,
-        report: Report,
-        lambda: f64,
-        chosen: Option<Chosen>,
-        refit: bool,
-    ) -> Fitted {
-        let settings = json!({
-            "lambda": lambda,
-            "scale": ranker.scale.name(),
-            "weight": self.weight.name(),
-            "max_iter": self.max_iter,
-            "tol": self.tol.get(),
-        });
+    fn fitted(&self, data: &Training, units: &[u32], pairs: &Pairs, outcome: Outcome) -> Fitted {
+        let mut settings = outcome.at.settings();
+        settings.insert("weight".into(), self.weight.name().into());
+        settings.insert("max_iter".into(), self.max_iter.into());
+        settings.insert("tol".into(), self.tol.get().into());
         let facts = Facts {
             method: "ranksvm".into(),
-            settings: if let Value::Object(map) = settings { map } else { Map::new() },
+            settings,
             data: data.set.digest(),
             rows: units.iter().map(|&q| data.set.span(q as usize).len()).sum(),
             queries: units.len(),
             flat_queries: units.len() - pairs.units.len(),
             pairs: pairs.pairs,
-            report,
+            report: outcome.report,
             gap: None,
-            refit,
-            chosen,
+            refit: outcome.refit,
+            chosen: outcome.chosen,
             seed: data.seed,
         };
-        Fitted { ranker, facts }
+        Fitted { ranker: outcome.ranker, facts }
     }
 }
 

@@ -56,7 +56,7 @@ impl PairHinge {
             distinct.clear();
             distinct.extend_from_slice(query);
             distinct.sort_by(f64::total_cmp);
-            distinct.dedup_by(|a, b| a == b);
+            distinct.dedup_by(|next, last| *next <= *last); // sorted, so this is equality
             levels.extend(query.iter().map(|grade| distinct.partition_point(|x| x < grade) as u32));
             ends.push(levels.len());
         }
@@ -301,7 +301,7 @@ mod tests {
         let grades = [2.0, 0.0, 1.0, 1.0, 0.0, 3.0];
         let s = [0.3, 0.1, -0.2, 0.75, 0.5, 0.4];
         let loss = PairHinge::new([&grades[..]], None);
-        let mut value = |s: &[f64]| loss.value(0, s, &mut [0.0; 6], &mut Work::default()).unwrap();
+        let value = |s: &[f64]| loss.value(0, s, &mut [0.0; 6], &mut Work::default()).unwrap();
         let mut slope = [0.0; 6];
         loss.value(0, &s, &mut slope, &mut Work::default()).unwrap();
         for i in 0..6 {
