@@ -23,6 +23,8 @@ pub(crate) struct Report {
     pub(crate) folds: usize,
     /// Names of the metrics of the table, in order.
     pub(crate) metrics: Vec<String>,
+    /// The metric of the query by query part.
+    pub(crate) watched: String,
     pub(crate) methods: Vec<MethodPart>,
     /// Paired tests between methods.
     pub(crate) tests: Vec<TestPart>,
@@ -41,7 +43,7 @@ pub(crate) struct MethodPart {
     pub(crate) model_bytes: Option<usize>,
     /// NDCG@1..10: mean and interval at each k.
     pub(crate) curve: Vec<Cell>,
-    /// The value of the first metric for each test query, with the query's id; `None` where it was left out.
+    /// The value of the watched metric for each test query, with the query's id; `None` where it was left out.
     pub(crate) per_query: Vec<(String, Option<f64>)>,
     /// What was tried on validation, one entry per fold.
     pub(crate) choices: Vec<ChoicePart>,
@@ -103,6 +105,7 @@ pub(crate) fn html(report: &Report) -> Result<String, minijinja::Error> {
         skipped => report.skipped,
         folds => report.folds,
         metrics => report.metrics.clone(),
+        watched => report.watched.clone(),
         rows => report.methods.iter().map(|method| row(method, compared)).collect::<Vec<_>>(),
         sections => Serde(sections.into_iter().flatten().collect::<Vec<_>>()),
         tests => report.tests.iter().map(test).collect::<Vec<_>>(),
@@ -396,7 +399,7 @@ fn differences(report: &Report) -> Option<Section> {
 fn histogram(report: &Report) -> Option<Section> {
     let values = report.methods.first()?.per_query.iter().filter_map(|(_, v)| drawable((*v)?));
     let values: Vec<f64> = values.collect();
-    let metric = report.metrics.first().map_or("value", String::as_str);
+    let metric = &report.watched;
     let mut figure = Figure::new(format!("Spread of {metric}"), [900.0, 300.0], 58.0, [metric, "queries"]);
     let mut x = Axis::over(values.iter().copied(), figure.left, figure.right)?;
     if values.iter().all(|v| (0.0..=1.0).contains(v)) {
@@ -522,6 +525,7 @@ mod tests {
             title,
             convention,
             metrics: vec!["map".into()],
+            watched: "map".into(),
             units: 3,
             folds: 2,
             methods,
@@ -556,6 +560,7 @@ mod tests {
         bad.choices[0].metric = evil.into();
         let mut report = report(vec![bad.clone(), bad]);
         (report.title, report.command, report.version) = (evil.into(), evil.into(), evil.into());
+        report.watched = evil.into();
         (report.convention, report.metrics[0]) = (format!("standard, relevant-from={evil}"), evil.into());
         report.tests[0] = TestPart { metric: evil.into(), a: evil.into(), b: evil.into(), difference: 0.1, p: 0.01 };
         let page = html(&report).unwrap();

@@ -74,9 +74,9 @@ pub enum Error {
     },
     /// The data do not have the features that a model was trained with.
     #[error(
-        "the features of the data are not those of the model{}{}",
+        "the features of the data are not the expected ones{}{}",
         list("missing", missing),
-        list("not in the model", extra)
+        list("not expected", extra)
     )]
     Features {
         /// In the model, not in the data.

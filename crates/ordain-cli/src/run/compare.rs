@@ -1,7 +1,7 @@
 //! `ordain compare`: methods trained and tested side by side.
 
-use super::evaluate::{BOOTSTRAP, cells, command_line, curve_metrics, strongest};
-use super::{check_interrupt, check_output, watched};
+use super::evaluate::{BOOTSTRAP, cells, command_line, curve_metrics, strongest, watched};
+use super::{check_interrupt, check_output};
 use crate::args::Compare;
 use crate::plan::{self, Measures, Usage};
 use crate::report::{ChoicePart, MethodPart, Report, TestPart};
@@ -105,7 +105,7 @@ pub(super) fn run(args: &Compare, screen: &Screen) -> Result<()> {
         Some(i) => return Err(Usage(format!("--only-fold: expected a fold from 1 to {count}, found {i}")).into()),
     };
     let mut tested: Vec<String> = vec![];
-    watched(screen, |watch| -> Result<()> {
+    super::watched(screen, |watch| -> Result<()> {
         for (done, &i) in chosen.iter().enumerate() {
             let (set, fold) = match &rounds {
                 Rounds::Cuts(set, folds) => (set.clone(), folds[i].clone()),
@@ -376,21 +376,22 @@ fn document(entries: &[Entry], tests: &[Test], measures: &Measures, folds: usize
 
 fn report(entries: &[Entry], tests: &[Test], measures: &Measures, tested: &[String], folds: usize) -> Report {
     let marks: Vec<_> = (0..measures.metrics.len()).map(|m| best_and_level(entries, tests, m)).collect();
+    let watched = watched(&measures.metrics);
     let methods = entries.iter().enumerate().map(|(i, entry)| {
-        let mut cells_ = cells(&entry.result);
-        for (m, cell) in cells_.iter_mut().enumerate() {
+        let mut shown = cells(&entry.result);
+        for (m, cell) in shown.iter_mut().enumerate() {
             cell.fold_mean = (folds > 1).then(|| entry.fold_mean(m));
             cell.best = entries.len() > 1 && marks[m].0 == i;
             cell.level = marks[m].1.contains(&i);
         }
         MethodPart {
             label: entry.label.clone(),
-            cells: cells_,
+            cells: shown,
             fit_seconds: Some(entry.fit),
             predict_seconds: Some(entry.predict),
             model_bytes: Some(entry.bytes),
             curve: if entry.curve.values[0].is_empty() { vec![] } else { cells(&entry.curve) },
-            per_query: tested.iter().cloned().zip(entry.result.values[0].iter().copied()).collect(),
+            per_query: tested.iter().cloned().zip(entry.result.values[watched].iter().copied()).collect(),
             choices: entry.facts.iter().enumerate().filter_map(|(fold, facts)| choice(fold + 1, facts)).collect(),
             features: entry.features.clone(),
         }
@@ -404,6 +405,7 @@ fn report(entries: &[Entry], tests: &[Test], measures: &Measures, tested: &[Stri
         skipped: entries.first().map_or(0, |e| e.result.skipped()),
         folds,
         metrics: measures.metrics.iter().map(Metric::to_string).collect(),
+        watched: measures.metrics[watched].to_string(),
         methods: methods.collect(),
         tests: tests
             .iter()

@@ -203,6 +203,11 @@ pub(super) fn cells(result: &Evaluation) -> Vec<Cell> {
         .collect()
 }
 
+/// The metric that a report shows query by query: NDCG@10, else the first.
+pub(super) fn watched(metrics: &[Metric]) -> usize {
+    metrics.iter().position(|m| *m == Metric { kind: Kind::Ndcg, k: Some(10) }).unwrap_or(0)
+}
+
 /// NDCG@1 to NDCG@10, for the curves of a report.
 pub(super) fn curve_metrics() -> Vec<Metric> {
     (1..=10).map(|k| Metric { kind: Kind::Ndcg, k: Some(k) }).collect()
@@ -217,12 +222,16 @@ fn report(
 ) -> Result<Report> {
     // without gains (negative grades) there is no curve, and the rest of the report still stands
     let curve = subject.evaluate(&curve_metrics(), &measures.convention).map(|curve| cells(&curve)).unwrap_or_default();
-    let first = &result.values[0];
+    let watched = watched(&measures.metrics);
     let method = MethodPart {
         label: label.to_owned(),
         cells: cells(result),
         curve,
-        per_query: first.iter().enumerate().map(|(q, &value)| (subject.query(q).to_owned(), value)).collect(),
+        per_query: result.values[watched]
+            .iter()
+            .enumerate()
+            .map(|(q, &value)| (subject.query(q).to_owned(), value))
+            .collect(),
         features,
         ..MethodPart::default()
     };
@@ -235,6 +244,7 @@ fn report(
         skipped: result.skipped(),
         folds: 1,
         metrics: measures.metrics.iter().map(Metric::to_string).collect(),
+        watched: measures.metrics[watched].to_string(),
         methods: vec![method],
         tests: vec![],
     })

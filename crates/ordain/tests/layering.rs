@@ -1,0 +1,77 @@
+//! A module uses only those below it; see the table in ARCHITECTURE.md.
+#![allow(clippy::unwrap_used)] // a test may panic
+
+use std::fs;
+use std::path::Path;
+
+/// Modules from the ground up, with the modules that each may use.
+const MAY_USE: [(&str, &[&str]); 13] = [
+    ("error", &[]),
+    ("random", &[]),
+    ("matrix", &["error"]),
+    ("traits", &["error", "matrix"]),
+    ("data", &["error", "matrix", "random"]),
+    ("surrogate", &["error", "matrix", "traits"]),
+    ("scorer", &["matrix", "data", "traits"]),
+    ("risk", &["error", "matrix", "traits"]),
+    ("solver", &["error", "matrix", "traits", "risk"]),
+    ("metric", &["error", "random", "data"]),
+    ("method", &["error", "data", "surrogate", "scorer", "risk", "solver", "metric", "traits"]),
+    ("model_file", &["error", "random", "data", "method"]),
+    (
+        "lib",
+        &[
+            "error",
+            "data",
+            "matrix",
+            "method",
+            "metric",
+            "model_file",
+            "random",
+            "risk",
+            "scorer",
+            "solver",
+            "surrogate",
+            "traits",
+        ],
+    ),
+];
+
+fn sources(folder: &Path, found: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() {
+            sources(&entry, found);
+        } else if entry.extension().is_some_and(|e| e == "rs") {
+            found.push((entry.display().to_string(), fs::read_to_string(&entry).unwrap()));
+        }
+    }
+}
+
+#[test]
+fn modules_use_only_those_below_them() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = vec![];
+    sources(&root, &mut files);
+    let mut edges = 0;
+    for (path, text) in files {
+        let own = path[root.display().to_string().len() + 1..].split(['/', '.']).next().unwrap().to_owned();
+        let (_, allowed) =
+            MAY_USE.iter().find(|(name, _)| *name == own).unwrap_or_else(|| panic!("{path}: not in the table"));
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        for used in code.flat_map(|line| line.split("crate::").skip(1)) {
+            let used: String = used.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            edges += 1;
+            assert!(
+                used == own || allowed.contains(&used.as_str()),
+                "{path} uses crate::{used}, which the table does not allow"
+            );
+        }
+        assert!(!text.contains("println!") && !text.contains("print!("), "{path}: the library prints nothing");
+        let touches_files = text.contains("std::fs") || text.contains("File::open");
+        assert!(
+            !touches_files || ["data", "model_file"].contains(&own.as_str()),
+            "{path}: only data and model_file touch files"
+        );
+    }
+    assert!(edges > 40);
+}

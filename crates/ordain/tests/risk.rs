@@ -1,0 +1,195 @@
+//! The whole line from features to objective against slow twins: scaling by hand, differences, all pairs.
+#![allow(clippy::unwrap_used)] // a test may panic
+
+use ordain::data::RankSet;
+use ordain::data::scale::{Scale, Scaling};
+use ordain::data::synthetic::Synthetic;
+use ordain::matrix::{Csr, Features};
+use ordain::risk::Empirical;
+use ordain::scorer::rows::Rows;
+use ordain::solver::newton::{Memory, Newton};
+use ordain::solver::run::{Watch, run};
+use ordain::surrogate::pair_hinge::PairHinge;
+use ordain::traits::{Risk, Scorer, Solver, Stop};
+
+fn set(seed: u64, sparse: bool) -> RankSet {
+    let mut set = Synthetic { queries: 12, documents: (1, 9), features: 6, seed, ..Synthetic::default() }.make();
+    if sparse {
+        // a third of the values kept, some columns absent from some queries
+        let (mut ends, mut columns, mut values) = (vec![], vec![], vec![]);
+        for row in 0..set.rows() {
+            set.features.each(row, |j, x| {
+                if (row * 7 + j * 5 + seed as usize).is_multiple_of(3) {
+                    columns.push(j as u32);
+                    values.push(x);
+                }
+            });
+            ends.push(values.len());
+        }
+        set.features = Features::Sparse(Csr::new(ends, columns, values, 6));
+    }
+    set
+}
+
+/// Scaled values by the definition, query by query.
+fn scaled(set: &RankSet, scale: Scale, units: &[u32]) -> Vec<Vec<f64>> {
+    let d = set.features.cols();
+    let value = |row: usize, j: usize| f64::from(set.features.value(row, j));
+    let trained: Vec<usize> = units.iter().flat_map(|&q| set.span(q as usize)).collect();
+    let mut out = vec![vec![0.0; d]; set.rows()];
+    for q in 0..set.len() {
+        let own: Vec<usize> = set.span(q).collect();
+        let over = if scale == Scale::Global { &trained } else { &own };
+        for j in 0..d {
+            let column: Vec<f64> = over.iter().map(|&row| value(row, j)).collect();
+            let n = column.len() as f64;
+            let mean = column.iter().sum::<f64>() / n;
+            let low = column.iter().fold(f64::INFINITY, |a, &b| a.min(b));
+            let high = column.iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b));
+            let deviation = (column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt();
+            let (offset, width) = match scale {
+                Scale::None => (0.0, 1.0),
+                Scale::Minmax => (low, high - low),
+                Scale::Global | Scale::Query => (mean, deviation),
+            };
+            for &row in &own {
+                let constant = scale != Scale::None && low >= high;
+                out[row][j] = if constant { 0.0 } else { (value(row, j) - offset) / width };
+            }
+        }
+    }
+    out
+}
+
+fn close(a: f64, b: f64, tol: f64) -> bool {
+    (a - b).abs() <= tol * (1.0 + b.abs())
+}
+
+/// Calls `check(set, scale, units, scorer, loss)` for dense and sparse sets under every scaling.
+fn everywhere(check: impl Fn(&RankSet, Scale, &[u32], &Rows, &PairHinge)) {
+    for seed in 0..6 {
+        for sparse in [false, true] {
+            let set = set(seed, sparse);
+            let units: Vec<u32> = set.all().into_iter().filter(|&q| !set.is_flat(q as usize)).collect();
+            let loss = PairHinge::new(units.iter().map(|&q| &set.grades[set.span(q as usize)]), None);
+            for scale in Scale::ALL {
+                let scaling = Scaling::learn(scale, &set, &units);
+                check(&set, scale, &units, &Rows::new(&set, &units, &scaling), &loss);
+            }
+        }
+    }
+}
+
+#[test]
+fn scores_and_their_way_back_equal_the_definition() {
+    everywhere(|set, scale, units, rows, _| {
+        let truth = scaled(set, scale, units);
+        let d = set.features.cols();
+        let theta: Vec<f64> = (0..d).map(|j| 0.3 * j as f64 - 0.7).collect();
+        let (mut grad, mut expected, mut work) = (vec![0.0; d], vec![0.0; d], Default::default());
+        for (n, &q) in units.iter().enumerate() {
+            let span = set.span(q as usize);
+            let mut s = vec![0.0; span.len()];
+            rows.scores(n, &theta, &mut s, &mut work);
+            let mut matrix = vec![0.0; span.len() * d];
+            assert!(rows.matrix(n, &mut matrix));
+            for (i, row) in span.clone().enumerate() {
+                let slow: f64 = truth[row].iter().zip(&theta).map(|(x, w)| x * w).sum();
+                // offsets and factors are stored as f32
+                assert!(close(s[i], slow, 1e-4), "{scale:?}: {} is not {slow}", s[i]);
+                assert!((0..d).all(|j| close(matrix[i * d + j], truth[row][j], 1e-4)));
+                let exact: f64 = matrix[i * d..(i + 1) * d].iter().zip(&theta).map(|(x, w)| x * w).sum();
+                assert!(close(s[i], exact, 1e-9));
+            }
+            let back: Vec<f64> = (0..span.len()).map(|i| (i as f64 - 1.5) * 0.2).collect();
+            rows.pull_back(n, &back, &mut grad, &mut work);
+            for (i, d_i) in back.iter().enumerate() {
+                (0..d).for_each(|j| expected[j] += d_i * matrix[i * d + j]);
+            }
+        }
+        assert!(grad.iter().zip(&expected).all(|(a, b)| close(*a, *b, 1e-9)));
+    });
+}
+
+#[test]
+fn gradient_hessian_and_products_agree_with_differences() {
+    everywhere(|set, scale, units, rows, loss| {
+        if scale == Scale::None {
+            return; // raw units span three decades: differences say nothing there
+        }
+        let d = set.features.cols();
+        let mut risk = Empirical::new(rows, loss, (0..units.len()).map(|n| 0.1 + n as f64).collect());
+        let theta: Vec<f64> = (0..d).map(|j| 0.05 * (j as f64 - 2.2)).collect();
+        let mut at = |theta: &[f64]| {
+            let mut grad = vec![0.0; d];
+            let value = risk.value(theta, &mut grad).unwrap();
+            let (mut hessian, mut product) = (vec![0.0; d * d], vec![0.0; d]);
+            assert!(risk.hessian(&mut hessian).unwrap());
+            assert!(risk.curvature(&theta.iter().map(|x| x + 1.0).collect::<Vec<_>>(), &mut product).unwrap());
+            (value, grad, hessian, product)
+        };
+        let (_, grad, hessian, product) = at(&theta);
+        for j in 0..d {
+            let step = 1e-6;
+            let moved =
+                |by: f64| theta.iter().enumerate().map(|(i, x)| if i == j { x + by } else { *x }).collect::<Vec<_>>();
+            let (up, down) = (at(&moved(step)), at(&moved(-step)));
+            assert!(close((up.0 - down.0) / (2.0 * step), grad[j], 1e-6));
+            for i in 0..d {
+                assert!(close((up.1[i] - down.1[i]) / (2.0 * step), hessian[i * d + j], 1e-5));
+            }
+            let expected: f64 = (0..d).map(|i| hessian[j * d + i] * (theta[i] + 1.0)).sum();
+            assert!(close(product[j], expected, 1e-9));
+        }
+    });
+}
+
+#[test]
+fn both_ways_of_newton_reach_the_minimum() {
+    everywhere(|set, scale, units, rows, loss| {
+        let d = set.features.cols();
+        let pairs: f64 = (0..units.len()).map(|n| loss.pairs(n).0).sum();
+        for lambda in [1.0, 1e-3] {
+            let mut risk = Empirical::new(rows, loss, vec![1.0 / pairs; units.len()]);
+            let solve = |risk: &mut Empirical<_, _>, explicit: bool| {
+                let mut newton = Newton::new(risk, lambda, 1e-9, vec![0.0; d], Memory::default()).unwrap();
+                if !explicit {
+                    newton = newton.by_products();
+                }
+                let report = run(&mut newton, 300, &Watch::NOBODY).unwrap();
+                assert!(matches!(report.stop, Stop::Gradient | Stop::Stalled), "{scale:?} {report:?}");
+                (newton.theta().to_vec(), report.objective)
+            };
+            let (a, b) = (solve(&mut risk, true), solve(&mut risk, false));
+            assert!(close(a.1, b.1, 1e-9), "{scale:?}: {} and {}", a.1, b.1);
+            // no neighbour is lower, by the slow sum over all pairs
+            let objective = |theta: &[f64]| {
+                let mut matrix = vec![];
+                let mut sum = 0.5 * lambda * theta.iter().map(|x| x * x).sum::<f64>();
+                for (n, &q) in units.iter().enumerate() {
+                    let span = set.span(q as usize);
+                    matrix.resize(span.len() * d, 0.0);
+                    rows.matrix(n, &mut matrix);
+                    let s: Vec<f64> = matrix.chunks(d).map(|x| x.iter().zip(theta).map(|(x, w)| x * w).sum()).collect();
+                    for i in 0..s.len() {
+                        for j in 0..s.len() {
+                            if set.grades[span.start + i] > set.grades[span.start + j] {
+                                sum += 0.5 * (1.0 - s[i] + s[j]).max(0.0).powi(2) / pairs;
+                            }
+                        }
+                    }
+                }
+                sum
+            };
+            let best = objective(&a.0);
+            assert!(close(best, a.1, 1e-9));
+            for j in 0..d {
+                for step in [1e-3, -1e-3] {
+                    let mut moved = a.0.clone();
+                    moved[j] += step;
+                    assert!(objective(&moved) >= best - 1e-12 * best);
+                }
+            }
+        }
+    });
+}
