@@ -122,8 +122,8 @@ pub(crate) struct Predict {
 
 #[derive(Args, Debug)]
 pub(crate) struct Evaluate {
-    /// MODEL DATA, or DATA alone with --scores or --feature
-    #[arg(value_name = "MODEL|DATA", num_args = 0..=2)]
+    /// MODEL DATA…, or DATA… alone with --scores or --feature; a folder stands for its parts S1, S2 …
+    #[arg(value_name = "MODEL|DATA")]
     pub(crate) inputs: Vec<PathBuf>,
     /// Scores to measure, one per row of DATA
     #[arg(long, value_name = "FILE", conflicts_with_all = ["feature", "run"])]

@@ -33,3 +33,7 @@ pub mod surrogate;
 pub mod traits;
 
 pub use error::{Error, Result};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

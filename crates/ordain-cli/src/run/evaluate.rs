@@ -1,6 +1,6 @@
 //! `ordain evaluate`.
 
-use super::{check_output, read_for, read_one};
+use super::{check_output, read_all, read_for};
 use crate::args::Evaluate;
 use crate::plan::{self, Measures, Usage};
 use crate::report::{Cell, MethodPart, Report};
@@ -102,13 +102,13 @@ fn subject(args: &Evaluate, screen: &Screen) -> Result<Named> {
     }
     let missing = plan::missing(&args.reading);
     match (&args.inputs[..], &args.scores, &args.feature) {
-        ([data], Some(file), None) => {
-            let set = read_one(data, missing)?;
+        (data @ [_, ..], Some(file), None) => {
+            let set = read_all(data, missing)?;
             let scores = read_scores(file, &set)?;
             Ok((Subject::Set { set: Box::new(set), scores }, file.display().to_string(), vec![]))
         }
-        ([data], None, Some(feature)) => {
-            let mut set = read_one(data, missing)?;
+        (data @ [_, ..], None, Some(feature)) => {
+            let mut set = read_all(data, missing)?;
             if missing != Missing::Error {
                 let means = (missing == Missing::Mean).then(|| set.column_means(&set.all()));
                 set.fill_missing(means.as_deref());
@@ -117,7 +117,7 @@ fn subject(args: &Evaluate, screen: &Screen) -> Result<Named> {
             let scores = (0..set.rows()).map(|row| f64::from(set.features.value(row, j))).collect();
             Ok((Subject::Set { set: Box::new(set), scores }, format!("feature {feature}"), vec![]))
         }
-        ([path, data], None, None) => {
+        ([path, data @ ..], None, None) if !data.is_empty() => {
             let model = model_file::load(path)?;
             let set = read_for(&model, data, screen)?;
             let scores = model.ranker.scores(&set);

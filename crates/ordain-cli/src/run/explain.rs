@@ -11,7 +11,7 @@ use serde_json::json;
 
 pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
     let model = model_file::load(&args.model)?;
-    let set = read_for(&model, &args.data, screen)?;
+    let set = read_for(&model, std::slice::from_ref(&args.data), screen)?;
     let q = set.find_query(&args.query)?;
     let scores = model.ranker.scores(&set);
     let order = ranked(&set, q, &scores);

@@ -103,5 +103,14 @@ fn tell(model: &Fitted, args: &Fit, screen: &Screen, seconds: f64) -> Result<()>
         report.stop.name()
     ));
     screen.say(&format!("wrote {}", args.output.display()));
+    if let Some(peak) = peak_memory() {
+        screen.detail(&format!("peak memory {peak} kB"));
+    }
     Ok(())
+}
+
+/// The most memory that this process held at once, in kB, where the system tells.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.split_whitespace().next()?.parse().ok()
 }

@@ -1,6 +1,6 @@
 //! `ordain inspect`.
 
-use super::read_one;
+use super::read_all;
 use crate::args::Inspect;
 use crate::plan;
 use crate::screen::{Screen, four, table};
@@ -19,7 +19,7 @@ pub(super) fn run(args: &Inspect, screen: &Screen) -> Result<()> {
         return model(&args.file, screen);
     }
     let start = Instant::now();
-    let set = read_one(&args.file, plan::missing(&args.reading))?;
+    let set = read_all(std::slice::from_ref(&args.file), plan::missing(&args.reading))?;
     data(&set, start.elapsed().as_secs_f64(), &args.file, screen)
 }
 

@@ -12,6 +12,7 @@ mod predict;
 use crate::args::{Cli, Command};
 use crate::screen::{Progress, Screen};
 use anyhow::Result;
+use ordain::data::split::{self, Layout};
 use ordain::data::{Missing, RankSet};
 use ordain::method::Fitted;
 use ordain::solver::run::Watch;
@@ -47,22 +48,34 @@ fn watched<T>(screen: &Screen, work: impl FnOnce(&Watch) -> T) -> T {
     work(&Watch { stop: &crate::INTERRUPTED, tell: &|share, what| progress.tell(share, what) })
 }
 
-/// One file as a data set; missing values stay gaps unless they are refused.
-fn read_one(path: &Path, missing: Missing) -> Result<RankSet> {
-    Ok(ordain::data::read(&[vec![path.to_path_buf()]], missing)?.0)
+/// Files as one data set; a folder stands for its parts S1, S2 … Missing values stay gaps unless they are refused.
+fn read_all(paths: &[PathBuf], missing: Missing) -> Result<RankSet> {
+    let mut files = vec![];
+    for path in paths {
+        match path.is_dir().then(|| split::layout(path)).transpose()? {
+            None => files.push(path.clone()),
+            Some(Layout::Parts(parts)) => files.extend(parts),
+            Some(Layout::Folders(folds)) => {
+                return Err(ordain::Error::Content {
+                    path: path.clone(),
+                    expected: "a file, or a folder of parts S1, S2 …".into(),
+                    found: format!("folds: name a file, such as {}", folds[0][2].display()),
+                }
+                .into());
+            }
+        }
+    }
+    Ok(ordain::data::read(&[files], missing)?.0)
 }
 
 /// A data set as a model wants it: its own rule for missing values, its columns.
-fn read_for(model: &Fitted, path: &Path, screen: &Screen) -> Result<RankSet> {
-    let mut set = read_one(path, model.ranker.missing)?;
-    let unknown = model
-        .ranker
-        .prepare(&mut set)
-        .map_err(|error| anyhow::Error::from(error).context(path.display().to_string()))?;
+fn read_for(model: &Fitted, paths: &[PathBuf], screen: &Screen) -> Result<RankSet> {
+    let mut set = read_all(paths, model.ranker.missing)?;
+    let name = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    let unknown = model.ranker.prepare(&mut set).map_err(|error| anyhow::Error::from(error).context(name.clone()))?;
     if let Some(first) = unknown.first() {
         screen.say(&format!(
-            "warning: {}: {} feature(s) that the model has never seen carry no weight (such as {first})",
-            path.display(),
+            "warning: {name}: {} feature(s) that the model has never seen carry no weight (such as {first})",
             unknown.len()
         ));
     }

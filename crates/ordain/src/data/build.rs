@@ -125,39 +125,31 @@ impl Builder {
     fn letor(&mut self, path: &Path, name: &Path) -> Result<()> {
         let mut source = Source::open(path)?;
         let (mut block, mut next) = (vec![], vec![]);
-        let mut pieces: Vec<Piece> = vec![];
-        let (mut lines, mut loose, start) = (0, 0, self.grades.len());
+        let (mut parsed, mut parsing): (Vec<Piece>, Vec<Piece>) = (vec![], vec![]);
+        let (mut ready, mut lines, mut loose, start) = (0, 0, 0, self.grades.len());
+        let keep = self.keep_missing;
         source.next_block(&mut block)?;
-        while !block.is_empty() {
+        // three things at a time: the last block is put away, this one is parsed, the next one is read
+        while !block.is_empty() || ready > 0 {
             let cuts = cut(&block);
-            if pieces.len() < cuts.len() {
-                pieces.resize_with(cuts.len(), Piece::default);
+            if parsing.len() < cuts.len() {
+                parsing.resize_with(cuts.len(), Piece::default);
             }
-            let keep = self.keep_missing;
-            let (read, ()) = rayon::join(
-                || source.next_block(&mut next),
+            let (done, ()) = rayon::join(
                 || {
-                    pieces[..cuts.len()]
-                        .par_iter_mut()
-                        .zip(&cuts)
-                        .for_each(|(piece, of)| piece.parse(&block[of.clone()], keep));
+                    for piece in &parsed[..ready] {
+                        self.take(piece, path, &mut lines, &mut loose)?;
+                    }
+                    source.next_block(&mut next)
+                },
+                || {
+                    let work = parsing.par_iter_mut().zip(&cuts);
+                    work.for_each(|(piece, of)| piece.parse(&block[of.clone()], keep));
                 },
             );
-            for piece in &pieces[..cuts.len()] {
-                if let Some(problem) = &piece.problem {
-                    return Err(Error::Parse {
-                        path: path.into(),
-                        line: lines + problem.line,
-                        column: problem.column,
-                        expected: problem.expected.to_string(),
-                        found: problem.found.clone(),
-                    });
-                }
-                lines += piece.lines;
-                loose += piece.without_query;
-                self.piece(piece);
-            }
-            read?;
+            done?;
+            ready = cuts.len();
+            std::mem::swap(&mut parsed, &mut parsing);
             std::mem::swap(&mut block, &mut next);
         }
         let rows = self.grades.len() - start;
@@ -172,6 +164,23 @@ impl Builder {
             });
         }
         self.sizes(path, name, rows)
+    }
+
+    /// Adds the rows of a piece, or refuses the file at the line that is wrong.
+    fn take(&mut self, piece: &Piece, path: &Path, lines: &mut usize, loose: &mut usize) -> Result<()> {
+        if let Some(problem) = &piece.problem {
+            return Err(Error::Parse {
+                path: path.into(),
+                line: *lines + problem.line,
+                column: problem.column,
+                expected: problem.expected.to_string(),
+                found: problem.found.clone(),
+            });
+        }
+        *lines += piece.lines;
+        *loose += piece.without_query;
+        self.piece(piece);
+        Ok(())
     }
 
     fn piece(&mut self, piece: &Piece) {

@@ -55,13 +55,42 @@ fn one_and_six(text: &[u8]) -> Option<f32> {
     if (digits | digits.wrapping_add(0x7676_7676_7676_7f76)) & 0x8080_8080_8080_8080 != 0 {
         return None;
     }
-    // close the gap of the point: 0 d d d d d d d, then pairs, fours and all eight by three multiplications
-    let digits = (digits & 0xff) << 8 | digits >> 16 << 16;
+    // close the gap of the point: 0 d d d d d d d
+    let all = eight_digits((digits & 0xff) << 8 | digits >> 16 << 16);
+    Some(all as f32 / 1e6) // both exact in f32, so the quotient is correctly rounded
+}
+
+/// The number of eight digits, the first in the lowest byte: pairs, fours and all eight by three multiplications.
+#[inline]
+fn eight_digits(digits: u64) -> u64 {
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
     let low = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(0x000f_4240_0000_0064);
     let high = (pairs >> 16 & 0x0000_00ff_0000_00ff).wrapping_mul(0x0000_2710_0000_0001);
-    let all = low.wrapping_add(high) >> 32;
-    Some(all as f32 / 1e6) // both exact in f32, so the quotient is correctly rounded
+    low.wrapping_add(high) >> 32
+}
+
+/// Appends the digits from `at` on to a number, eight at a time; where they end, and the number, which may have wrapped.
+#[inline]
+fn append_digits(text: &[u8], mut at: usize, mut number: u64) -> (usize, u64) {
+    const POWERS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+    while let Some(chunk) = text[at..].first_chunk::<8>() {
+        let digits = u64::from_le_bytes(*chunk) ^ 0x3030_3030_3030_3030;
+        // the top bit of the first byte that is no digit; carries go to later bytes only
+        let others = (digits | digits.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080;
+        let count = others.trailing_zeros() as usize / 8;
+        if count > 0 {
+            number = number.wrapping_mul(POWERS[count]).wrapping_add(eight_digits(digits << (64 - 8 * count)));
+        }
+        at += count;
+        if count < 8 {
+            return (at, number);
+        }
+    }
+    while let Some(digit) = text.get(at).map(|b| b.wrapping_sub(b'0')).filter(|&d| d < 10) {
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+        at += 1;
+    }
+    (at, number)
 }
 
 /// Sign, digits, point, digits, then white space or the end; `None` where it is anything else or cannot be rounded safely.
@@ -73,19 +102,11 @@ fn fixed(text: &[u8]) -> Option<(f32, usize)> {
     ];
     let negative = text.first() == Some(&b'-');
     let start = usize::from(negative);
-    let (mut at, mut mantissa) = (start, 0u64);
-    while let Some(digit) = text.get(at).map(|b| b.wrapping_sub(b'0')).filter(|&d| d < 10) {
-        mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit));
-        at += 1;
-    }
+    let (mut at, mut mantissa) = append_digits(text, start, 0);
     let (mut digits, mut decimals) = (at - start, 0);
     if text.get(at) == Some(&b'.') {
-        at += 1;
-        let point = at;
-        while let Some(digit) = text.get(at).map(|b| b.wrapping_sub(b'0')).filter(|&d| d < 10) {
-            mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit));
-            at += 1;
-        }
+        let point = at + 1;
+        (at, mantissa) = append_digits(text, point, mantissa);
         decimals = at - point;
         digits += decimals;
     }

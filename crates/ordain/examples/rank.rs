@@ -1,0 +1,42 @@
+//! Rank a LETOR file: read it, hold out every fifth query, fit a RankSVM on the others, and measure it.
+//!
+//! `cargo run --release --example rank -- train.txt` (without a file, made-up data are used)
+#![allow(clippy::print_stdout)] // an example shows what it does
+
+use ordain::data::{self, Missing, split, synthetic::Synthetic};
+use ordain::method::{Method, Training};
+use ordain::metric::{Convention, Metric, evaluate, stats};
+use ordain::solver::run::Watch;
+
+fn main() -> ordain::Result<()> {
+    let set = match std::env::args_os().nth(1) {
+        Some(path) => data::read(&[vec![path.into()]], Missing::Error)?.0,
+        None => Synthetic::default().make(),
+    };
+    println!("{} documents of {} queries, {} features", set.rows(), set.len(), set.features.cols());
+
+    let (train, test) = split::hold_out(&set.all());
+    let method: Method = "ranksvm[scale=query,lambda=1]".parse()?;
+    let model = method.fit(&Training::new(&set, &train), &Watch::NOBODY)?;
+    let report = model.facts.report;
+    println!("{} steps, objective {:.4}, stopped by {}", report.iterations, report.objective, report.stop.name());
+
+    let scores = model.ranker.scores(&set);
+    let metrics: [Metric; 2] = ["ndcg@10".parse()?, "map".parse()?];
+    let result = evaluate(&set, &test, &scores, &metrics, &Convention::STANDARD)?;
+    for (m, metric) in metrics.iter().enumerate() {
+        let (low, high) = stats::interval(&result.counted(m), 1);
+        println!("{metric} on {} held-out queries: {:.4} [{low:.4}, {high:.4}]", test.len(), result.mean(m));
+    }
+
+    let query = test[0] as usize;
+    let mut order: Vec<usize> = set.span(query).collect();
+    order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+    if let [first, second, ..] = order[..] {
+        println!("why {} stands above {} in query {}:", set.document(first), set.document(second), set.query(query));
+        for c in model.ranker.explain(&set, query, first, second).iter().take(3) {
+            println!("  feature {}: {:+.3}", set.columns.names[c.column], c.contribution);
+        }
+    }
+    Ok(())
+}
