@@ -1,5 +1,5 @@
 //! The whole line from features to objective against slow twins: scaling by hand, differences, all pairs.
-#![allow(clippy::unwrap_used)] // a test may panic
+#![allow(clippy::unwrap_used, clippy::needless_range_loop)] // a test may panic, and twins are written by index
 
 use ordain::data::RankSet;
 use ordain::data::scale::{Scale, Scaling};

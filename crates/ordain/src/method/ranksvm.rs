@@ -34,7 +34,7 @@ impl PairWeight {
 /// min over w:   λ/2·|w|² + mean over pairs (i better than j)  ½ (1 − w·x_i + w·x_j)₊²
 /// ```
 ///
-/// [BRM] Eq. (4) in its primal form, with λ = 1/(C · pairs) for the C of a sum; Joachims 2002, Lee and Lin 2014. Fitted
+/// \[BRM\] Eq. (4) in its primal form, with λ = 1/(C · pairs) for the C of a sum; Joachims 2002, Lee and Lin 2014. Fitted
 /// by Newton's method, a few steps of O(n log n + n d²) each.
 ///
 /// ```

@@ -11,7 +11,7 @@ use crate::traits::Surrogate;
 /// ```
 ///
 /// with `u = 1`, or the square roots of document weights, so that a weight given to all documents of a query weighs its
-/// pairs by just that. [BRM] Eq. (4) with the sum over pairs that the paper leaves out; Lee and Lin 2014.
+/// pairs by just that. \[BRM\] Eq. (4) with the sum over pairs that the paper leaves out; Lee and Lin 2014.
 ///
 /// Value, gradient and Hessian product cost O(n log n): documents are sorted by score once, then grades are halved
 /// again and again, and at each halving the pairs between the better and the lesser half are summed by two pointers.
