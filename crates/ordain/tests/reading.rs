@@ -1,5 +1,6 @@
 //! Files as people have them: quirks, packing, tables, sizes beside a file, queries split over a file.
 #![allow(clippy::unwrap_used, clippy::float_cmp)] // a test may panic, and values that are read are exact
+#![allow(clippy::single_range_in_vec_init)] // a list of one range is meant
 
 use ordain::data::split::{self, Layout};
 use ordain::data::synthetic::Synthetic;
@@ -199,7 +200,9 @@ fn runs_and_judgements() {
 }
 
 /// The fast reader against the plainest one: split at white space and colons.
-fn slow(text: &str) -> Vec<(f64, String, Vec<(u32, f32)>)> {
+type Row = (f64, String, Vec<(u32, f32)>);
+
+fn slow(text: &str) -> Vec<Row> {
     let rows = text.lines().filter(|line| !line.trim().is_empty()).map(|line| {
         let mut words = line.split('#').next().unwrap().split_whitespace();
         let grade = words.next().unwrap().parse().unwrap();

@@ -1,0 +1,187 @@
+//! `ordain compare`: files, cross-validation and both layouts of folds.
+
+use crate::data;
+use crate::golden::golden_json;
+use crate::support::{Place, has_fields, near, number, ordain, well};
+use serde_json::Value;
+
+/// Checks that every field of the contract is there and that the numbers fit together.
+fn check(value: &Value, methods: usize, folds: usize) {
+    has_fields(value, &["task", "convention", "folds", "methods", "tests"]);
+    assert_eq!(value["folds"], folds);
+    let list = value["methods"].as_array().unwrap();
+    assert_eq!(list.len(), methods);
+    for method in list {
+        let fields = ["method", "label", "chosen", "metrics", "seconds", "model_bytes", "support"];
+        has_fields(method, &fields);
+        has_fields(&method["seconds"], &["load", "fit", "predict"]);
+        assert_eq!(method["chosen"].as_array().unwrap().len(), folds);
+        for (_, cell) in method["metrics"].as_object().unwrap() {
+            has_fields(cell, &["mean", "low", "high", "fold_mean", "folds"]);
+            let means: Vec<f64> = cell["folds"].as_array().unwrap().iter().map(number).collect();
+            assert_eq!(means.len(), folds);
+            near(means.iter().sum::<f64>() / folds as f64, number(&cell["fold_mean"]));
+        }
+    }
+    let tests = value["tests"].as_array().unwrap();
+    assert_eq!(tests.len(), list[0]["metrics"].as_object().unwrap().len() * methods * (methods - 1) / 2);
+    for test in tests {
+        has_fields(test, &["metric", "a", "b", "difference", "p"]);
+        let mean = |label: &Value| {
+            let method = list.iter().find(|method| method["label"] == *label).unwrap();
+            number(&method["metrics"][test["metric"].as_str().unwrap()]["mean"])
+        };
+        near(mean(&test["a"]) - mean(&test["b"]), number(&test["difference"]));
+        assert!((0.0..=1.0).contains(&number(&test["p"])));
+    }
+}
+
+#[test]
+fn train_and_test() {
+    let place = Place::trained();
+    let (train, test) = (place.at("train.txt"), place.at("test.txt"));
+    let methods = ["ranksvm", "ranksvm[weight=pair,lambda=1]", "ranksvm[scale=none,c=10]"];
+    let words = [&["compare"], &methods[..], &["--train", &train, "--test", &test, "--json", "--metric=ndcg@5,map"]];
+    let value = well(&words.concat()).json();
+    check(&value, 3, 1);
+    assert_eq!(value["methods"][0]["label"], "ranksvm");
+    has_fields(&value["methods"][0]["chosen"][0], &["scale", "lambda"]);
+    golden_json("compare.json", &value);
+}
+
+#[test]
+fn what_is_compared_is_what_fit_and_evaluate_give() {
+    let place = Place::trained();
+    let (train, test) = (place.at("train.txt"), place.at("test.txt"));
+    let method = "ranksvm[lambda=0.1,scale=query]";
+    let compared = well(&["compare", method, "--train", &train, "--test", &test, "--json"]).json();
+    let evaluated = well(&["evaluate", &place.at("model.ordain"), &test, "--json"]).json();
+    for (name, cell) in evaluated["metrics"].as_object().unwrap() {
+        for part in ["mean", "low", "high"] {
+            near(number(&cell[part]), number(&compared["methods"][0]["metrics"][name][part]));
+        }
+    }
+    assert_eq!(compared["methods"][0]["model_bytes"], place.bytes("model.ordain").len());
+}
+
+#[test]
+fn cross_validation() {
+    let place = Place::trained();
+    let train = place.at("train.txt");
+    let words = ["compare", "ranksvm[scale=query]", "--cv", "5", &train, "--json", "--metric=ndcg@10"];
+    let value = well(&words).json();
+    check(&value, 1, 5);
+    assert_eq!(value["units"], 30);
+    golden_json("compare_cv.json", &value);
+    let shuffled = well(&[&words[..], &["--shuffle=3"]].concat()).json();
+    assert_ne!(shuffled["methods"][0]["metrics"], value["methods"][0]["metrics"]);
+    let third = well(&[&words[..], &["--only-fold=3"]].concat()).json();
+    check(&third, 1, 1);
+    let folds = &value["methods"][0]["metrics"]["ndcg@10"]["folds"];
+    near(number(&third["methods"][0]["metrics"]["ndcg@10"]["mean"]), number(&folds[2]));
+    ordain(&[&words[..], &["--only-fold=6"]].concat()).code(2).silent().says("from 1 to 5, found 6");
+}
+
+/// Writes five parts of six queries each.
+fn parts(place: &Place) -> Vec<String> {
+    let rows = data::rows(30, 5);
+    let of = |i: usize| rows.iter().filter(move |row| row.query[1..].parse::<usize>().unwrap() % 5 == i);
+    (0..5)
+        .map(|i| {
+            let rows: Vec<data::Row> = of(i)
+                .map(|r| data::Row {
+                    query: r.query.clone(),
+                    document: r.document.clone(),
+                    values: r.values.clone(),
+                    ..*r
+                })
+                .collect();
+            let text = data::letor_of(&rows);
+            place.write(&format!("plain/S{}.txt", i + 1), &text);
+            text
+        })
+        .collect()
+}
+
+#[test]
+fn parts_of_folds_packed_or_not() {
+    let place = Place::empty();
+    parts(&place);
+    place.write("mixed/S1.txt", &place.read("plain/S1.txt"));
+    for (name, packed) in [("S2", "S2.txt.gz"), ("S3", "S3.txt.zst"), ("S4", "S4.txt.gz"), ("S5", "S5.txt.zst")] {
+        well(&["convert", &place.at(&format!("plain/{name}.txt")), &place.at(&format!("mixed/{packed}"))]);
+    }
+    assert!(place.bytes("mixed/S2.txt.gz").starts_with(&[0x1f, 0x8b]));
+    assert!(place.bytes("mixed/S3.txt.zst").starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
+    let run = |folder: &str| {
+        let words = ["compare", "ranksvm[scale=query]", "--folds", &place.at(folder), "--json", "--metric=ndcg@10,map"];
+        let mut value = well(&words).json();
+        check(&value, 1, 5);
+        value["methods"][0]["seconds"] = Value::Null;
+        value
+    };
+    let value = run("plain");
+    assert_eq!(value, run("mixed"));
+    golden_json("compare_parts.json", &value);
+}
+
+#[test]
+fn folders_of_folds_rotate_as_parts_do() {
+    let place = Place::empty();
+    let parts = parts(&place);
+    for i in 0..5 {
+        let part = |k: usize| parts[(i + k) % 5].as_str();
+        place.write(&format!("folders/Fold{}/train.txt", i + 1), &[part(0), part(1), part(2)].concat());
+        place.write(&format!("folders/Fold{}/vali.txt", i + 1), part(3));
+        place.write(&format!("folders/Fold{}/test.txt", i + 1), part(4));
+    }
+    let run = |folder: &str, more: &[&str]| {
+        let folder = place.at(folder);
+        let words = ["compare", "ranksvm[scale=query]", "--folds", &folder, "--json", "--metric=ndcg@10"];
+        well(&[&words[..], more].concat()).json()
+    };
+    let (folders, plain) = (run("folders", &[]), run("plain", &[]));
+    check(&folders, 1, 5);
+    assert_eq!(folders["methods"][0]["chosen"], plain["methods"][0]["chosen"]);
+    let (a, b) = (&folders["methods"][0]["metrics"]["ndcg@10"], &plain["methods"][0]["metrics"]["ndcg@10"]);
+    for fold in 0..5 {
+        near(number(&a["folds"][fold]), number(&b["folds"][fold]));
+    }
+    // the fit on training and validation is another model
+    assert_ne!(run("plain", &["--refit"])["methods"][0]["metrics"], plain["methods"][0]["metrics"]);
+}
+
+#[test]
+fn a_folder_without_folds_says_what_is_looked_for() {
+    let place = Place::empty();
+    let folder = place.at(".");
+    ordain(&["compare", "ranksvm", "--folds", &folder]).code(1).silent().says("S1.txt").says("Fold1");
+    place.write("Fold1/train.txt", &data::letor(5, 1));
+    ordain(&["compare", "ranksvm", "--folds", &folder]).code(1).silent().says("Fold1: expected vali.txt");
+}
+
+#[test]
+fn the_table_names_methods_metrics_and_convention() {
+    let place = Place::trained();
+    let (train, test) = (place.at("train.txt"), place.at("test.txt"));
+    let words =
+        ["compare", "ranksvm", "ranksvm[scale=none]", "--train", &train, "--test", &test, "--convention=letor2"];
+    let done = well(&words);
+    for text in ["method", "ndcg@10", "map", "fit s", "bytes", "ranksvm[scale=none]", "*", "±", "convention letor2"] {
+        assert!(done.out.contains(text), "no {text:?} in\n{}", done.out);
+    }
+    assert!(done.out.contains("ranksvm: chosen by validation: scale="), "{}", done.out);
+    assert!(done.out.contains("12 test queries"), "{}", done.out);
+    assert_eq!(done.err, "");
+}
+
+#[test]
+fn a_report_shows_both_methods() {
+    let place = Place::trained();
+    let report = place.at("report.html");
+    let (train, test) = (place.at("train.txt"), place.at("test.txt"));
+    well(&["compare", "ranksvm", "ranksvm[c=1]", "--train", &train, "--test", &test, "--report", &report]);
+    let html = place.read("report.html");
+    assert!(html.contains("<svg") && html.contains("ranksvm[c=1]") && html.contains("</html>"));
+    assert!(!html.contains("src=\"http") && !html.contains("href=\"http"));
+}

@@ -1,0 +1,159 @@
+//! `ordain fit` and what `ordain inspect` shows of models and data.
+
+use crate::data;
+use crate::golden::{calm_text, golden, golden_json};
+use crate::support::{Place, has_fields, number, ordain, well};
+
+#[test]
+fn json_of_a_fit() {
+    let place = Place::trained();
+    let model = place.at("new.ordain");
+    let words = ["fit", "ranksvm", &place.at("train.txt"), "-o", &model, "--set=c=10", "--set=scale=query", "--json"];
+    let value = well(&words).json();
+    has_fields(&value, &["method", "objective", "gap", "iterations", "stop", "seconds", "model"]);
+    assert_eq!(value["model"], model);
+    assert_eq!(value["settings"]["lambda"], 0.1);
+    assert_eq!(value["stop"], "gradient");
+    golden_json("fit.json", &value);
+    // the same setting by its other name
+    assert_eq!(place.bytes("new.ordain"), place.bytes("model.ordain"));
+}
+
+#[test]
+fn a_fit_speaks_on_standard_error_only() {
+    let place = Place::trained();
+    let words = ["fit", "ranksvm", &place.at("train.txt"), "-o", &place.at("new.ordain")];
+    let done = well(&words).silent();
+    for text in ["chosen of 44 by ndcg@10 on 6 queries", "30 queries", "new.ordain"] {
+        assert!(done.err.contains(text), "no {text:?} in\n{}", done.err);
+    }
+    assert!(!done.err.contains('\u{1b}'), "no colours or bars without a terminal");
+}
+
+#[test]
+fn inspect_a_model_as_json() {
+    let place = Place::trained();
+    let value = well(&["inspect", &place.at("model.ordain"), "--json"]).json();
+    let header = ["format", "ordain", "task", "method", "settings", "features", "scale", "missing", "data", "rows"];
+    has_fields(&value, &header);
+    let facts = ["queries", "iterations", "stop", "objective", "gap", "seed", "generator", "weights"];
+    has_fields(&value, &facts);
+    assert_eq!(value["data"].as_str().unwrap().len(), 64);
+    assert!(number(&value["weights"]["1"]) > 0.0 && number(&value["weights"]["3"]) < 0.0);
+    golden_json("inspect_model.json", &value);
+}
+
+#[test]
+fn inspect_shows_the_whole_header() {
+    let place = Place::trained();
+    let value = well(&["inspect", &place.at("model.ordain"), "--json"]).json();
+    has_fields(&value, &["checksum"]);
+    let sum = value["checksum"].as_str().unwrap();
+    let bytes = place.bytes("model.ordain");
+    assert!(bytes.windows(sum.len()).any(|part| part == sum.as_bytes()), "the checksum is that of the file");
+}
+
+#[test]
+fn inspect_a_model_as_text() {
+    let place = Place::trained();
+    let done = well(&["inspect", &place.at("model.ordain")]);
+    assert_eq!(done.err, "");
+    golden("inspect_model.txt", &calm_text(&done.out, place.path()));
+}
+
+#[test]
+fn inspect_data_as_json() {
+    let place = Place::trained();
+    let value = well(&["inspect", &place.at("train.txt"), "--json"]).json();
+    has_fields(&value, &["task", "unit", "units", "rows", "features", "grades", "seconds"]);
+    has_fields(&value["seconds"], &["load"]);
+    let rows = data::rows(30, 1);
+    assert_eq!((&value["units"], &value["features"]), (&30.into(), &5.into()));
+    assert_eq!(value["rows"], rows.len());
+    for grade in 0..3 {
+        assert_eq!(value["grades"][grade.to_string()], rows.iter().filter(|row| row.grade == grade).count());
+    }
+    golden_json("inspect_data.json", &value);
+}
+
+#[test]
+fn inspect_data_as_text() {
+    let place = Place::trained();
+    let done = well(&["inspect", &place.at("train.txt")]);
+    assert_eq!(done.err, "");
+    golden("inspect_data.txt", &calm_text(&done.out, place.path()));
+}
+
+#[test]
+fn inspect_sparse_data() {
+    let place = Place::empty();
+    let value = well(&["inspect", &place.write("sparse.txt", &data::sparse(40, 3)), "--json"]).json();
+    assert_eq!((&value["rows"], &value["layout"]), (&200.into(), &"sparse".into()));
+}
+
+#[test]
+fn a_validation_file_is_used_for_the_choice() {
+    let place = Place::trained();
+    let (train, valid, model) = (place.at("train.txt"), place.at("test.txt"), place.at("new.ordain"));
+    let words = ["fit", "ranksvm", &train, "-o", &model, "--valid", &valid, "--choose-by=map"];
+    well(&words);
+    let value = well(&["inspect", &model, "--json"]).json();
+    assert_eq!(value["chosen"]["queries"], 12);
+    assert_eq!(value["chosen"]["metric"], "map");
+    assert_eq!((&value["refit"], &value["queries"]), (&true.into(), &42.into()));
+    well(&[&words[..], &["--no-refit"]].concat());
+    let value = well(&["inspect", &model, "--json"]).json();
+    assert_eq!((&value["refit"], &value["queries"]), (&false.into(), &30.into()));
+}
+
+#[test]
+fn several_training_files_are_one() {
+    let place = Place::trained();
+    let (a, b) = (place.at("train.txt"), place.write("more.txt", &data::letor(6, 9).replace("qid:q", "qid:r")));
+    let both = place.write("both.txt", &(place.read("train.txt") + &place.read("more.txt")));
+    let fit = |files: &[&str], model: &str| {
+        well(&[&["fit", "ranksvm"], files, &["-o", &place.at(model), "--set=lambda=1"]].concat());
+        place.bytes(model)
+    };
+    assert_eq!(fit(&[&a, &b], "two.ordain"), fit(&[&both], "one.ordain"));
+}
+
+#[test]
+fn a_fit_that_reaches_max_iter_says_so() {
+    let place = Place::trained();
+    let words = ["fit", "ranksvm", &place.at("train.txt"), "-o", &place.at("m.ordain"), "--set=lambda=1e-6"];
+    let done = well(&[&words[..], &["--set=max_iter=1", "--set=scale=none", "--json"]].concat());
+    assert_eq!(done.json()["stop"], "iterations");
+    let done = done.says("max_iter");
+    assert!(done.err.contains("warning"));
+}
+
+#[test]
+fn a_damaged_model_is_refused() {
+    let place = Place::trained();
+    let mut bytes = place.bytes("model.ordain");
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    std::fs::write(place.path().join("bad.ordain"), &bytes).unwrap();
+    ordain(&["inspect", &place.at("bad.ordain")])
+        .code(1)
+        .silent()
+        .says("checksum is wrong")
+        .says("fit the model again");
+    std::fs::write(place.path().join("cut.ordain"), &bytes[..last / 2]).unwrap();
+    ordain(&["predict", &place.at("cut.ordain"), &place.at("test.txt")]).code(1).silent().says("cut.ordain");
+    ordain(&["evaluate", &place.at("train.txt"), &place.at("test.txt")]).code(1).silent().says("not an ordain model");
+}
+
+#[test]
+fn validation_without_a_relevant_document_chooses_nothing_in_silence() {
+    let place = Place::empty();
+    let mut text: String = (1..5).map(|q| format!("1 qid:{q} 1:2 2:{q}\n0 qid:{q} 1:1 2:3\n")).collect();
+    // the fifth query is the one that is held out
+    text += "0 qid:5 1:2 2:3\n0 qid:5 1:3 2:3\n";
+    let train = place.write("train.txt", &text);
+    let done = well(&["fit", "ranksvm", &train, "-o", &place.at("m.ordain"), "--json"]);
+    let lambda = number(&done.json()["settings"]["lambda"]);
+    let said = done.err.contains("warning");
+    assert!((lambda - 1.0).abs() < 1e-9 || said, "lambda={lambda} was chosen on nothing:\n{}", done.err);
+}

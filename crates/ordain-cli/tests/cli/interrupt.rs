@@ -1,0 +1,166 @@
+//! Ctrl-C and kill: a first Ctrl-C saves what there is, a second one and a kill leave the old file.
+
+#![cfg(unix)]
+
+use crate::data;
+use crate::support::{Done, Place, command, well};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A running program whose standard error is read line by line.
+struct Running {
+    child: Child,
+    err: BufReader<ChildStderr>,
+}
+
+impl Running {
+    fn start(words: &[&str]) -> Self {
+        let mut child = command(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let err = BufReader::new(child.stderr.take().unwrap());
+        Self { child, err }
+    }
+
+    /// Waits for a line with this word.
+    fn until(mut self, word: &str) -> Self {
+        let mut line = String::new();
+        while !line.contains(word) {
+            line.clear();
+            assert!(self.err.read_line(&mut line).unwrap() > 0, "the program ended without saying {word:?}");
+        }
+        self
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        // that it fails is no harm: the program may have ended by itself in between
+        Command::new("kill").args([name, &pid]).stderr(Stdio::null()).status().unwrap();
+    }
+
+    /// Waits for the end, but not for ever.
+    fn end(mut self, within: Duration) -> Done {
+        let start = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            if start.elapsed() > within {
+                self.child.kill().unwrap();
+                self.child.wait().unwrap();
+                panic!("still running {within:?} after the signal");
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let mut err = String::new();
+        self.err.read_to_string(&mut err).unwrap();
+        let mut output = self.child.wait_with_output().unwrap();
+        output.stderr = err.into_bytes();
+        Done::of(output)
+    }
+}
+
+const SECONDS: Duration = Duration::from_secs(8);
+
+/// Words of a fit that takes minutes in steps of a fraction of a second.
+fn slow_fit<'a>(train: &'a str, model: &'a str) -> Vec<&'a str> {
+    let settings = ["--set=lambda=1e-8", "--set=scale=none", "--set=tol=1e-14", "--set=max_iter=100000"];
+    [&["fit", "ranksvm", train, "-o", model, "--verbose", "--threads=1"], &settings[..]].concat()
+}
+
+#[test]
+fn the_first_ctrl_c_saves_a_whole_model() {
+    let place = Place::empty();
+    let train = place.write("slow.txt", &data::slow(2000, 300));
+    let model = place.at("m.ordain");
+    let fit = Running::start(&[&slow_fit(&train, &model)[..], &["--json"]].concat()).until("read 2000 documents");
+    std::thread::sleep(Duration::from_millis(400));
+    fit.signal("-INT");
+    let done = fit.end(SECONDS).code(130);
+    assert_eq!(done.json()["stop"], "interrupted");
+    let value = well(&["inspect", &model, "--json"]).json();
+    assert_eq!(value["stop"], "interrupted");
+    assert!(value["objective"].as_f64().unwrap() < 0.5);
+    assert_eq!(well(&["predict", &model, &train]).out.lines().count(), 2000);
+    assert_eq!(place.names(), ["m.ordain", "slow.txt"]);
+}
+
+#[test]
+fn ctrl_c_during_a_choice_keeps_the_best_so_far() {
+    let place = Place::empty();
+    let train = place.write("slow.txt", &data::slow(2000, 400));
+    let model = place.at("m.ordain");
+    let words = ["fit", "ranksvm", &train, "-o", &model, "--set=scale=none", "--set=tol=1e-14", "--threads=1"];
+    let fit = Running::start(&words).until("choosing");
+    fit.signal("-INT");
+    fit.end(SECONDS).code(130);
+    let value = well(&["inspect", &model, "--json"]).json();
+    assert_eq!(value["stop"], "interrupted");
+    assert_eq!(value["refit"], false);
+    assert!((1..11).contains(&value["chosen"]["candidates"].as_array().unwrap().len()));
+}
+
+#[test]
+fn the_second_ctrl_c_ends_at_once_and_leaves_the_old_file() {
+    let place = Place::empty();
+    let train = place.write("slow.txt", &data::slow(4000, 400));
+    // the step in which the first signal falls may end before the second one comes: then once more
+    for _ in 0..6 {
+        let model = place.write("m.ordain", "the old file");
+        let fit = Running::start(&slow_fit(&train, &model)).until("read 4000 documents");
+        std::thread::sleep(Duration::from_millis(200));
+        fit.signal("-INT");
+        std::thread::sleep(Duration::from_millis(20));
+        fit.signal("-INT");
+        fit.end(SECONDS).code(130);
+        assert_eq!(place.names(), ["m.ordain", "slow.txt"]);
+        if place.bytes("m.ordain") == b"the old file" {
+            return;
+        }
+        assert_eq!(well(&["inspect", &model, "--json"]).json()["stop"], "interrupted");
+    }
+    panic!("the second signal always came after the model was written");
+}
+
+#[test]
+fn a_kill_leaves_the_old_file() {
+    let place = Place::empty();
+    let train = place.write("slow.txt", &data::slow(2000, 300));
+    let model = place.write("m.ordain", "the old file");
+    let fit = Running::start(&slow_fit(&train, &model)).until("read 2000 documents");
+    std::thread::sleep(Duration::from_millis(200));
+    fit.signal("-KILL");
+    assert_eq!(fit.end(SECONDS).code, None);
+    assert_eq!(place.bytes("m.ordain"), b"the old file");
+    assert_eq!(place.names(), ["m.ordain", "slow.txt"]);
+}
+
+#[test]
+fn ctrl_c_during_a_comparison_prints_no_half_answer() {
+    let place = Place::empty();
+    let train = place.write("slow.txt", &data::slow(2000, 300));
+    let report = place.at("r.html");
+    let method = "ranksvm[lambda=1e-8,scale=none,tol=1e-14,max_iter=100000]";
+    let words = ["compare", method, "--cv", "3", &train, "--json", "--threads=1", "--report", &report];
+    let compare = Running::start(&words);
+    std::thread::sleep(Duration::from_millis(600));
+    compare.signal("-INT");
+    compare.end(SECONDS).code(130).silent().says("interrupted");
+    assert_eq!(place.names(), ["slow.txt"]);
+}
+
+#[test]
+fn ctrl_c_while_waiting_for_standard_input_ends() {
+    let place = Place::empty();
+    let model = place.at("m.ordain");
+    for words in [&["fit", "ranksvm", "-", "-o", &model][..], &["inspect", "-"]] {
+        let mut child =
+            command(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let open = child.stdin.take().unwrap();
+        let err = BufReader::new(child.stderr.take().unwrap());
+        let waiting = Running { child, err };
+        std::thread::sleep(Duration::from_millis(200));
+        waiting.signal("-INT");
+        let code = waiting.end(Duration::from_secs(2)).code;
+        drop(open);
+        // ended by itself, or by the signal
+        assert!(matches!(code, Some(130) | None), "{code:?}");
+        assert!(place.names().is_empty());
+    }
+}

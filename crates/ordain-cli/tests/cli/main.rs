@@ -1,0 +1,17 @@
+//! Tests of the command line: the program is started as a person or a script starts it.
+
+#![allow(clippy::unwrap_used)]
+
+mod compare;
+mod data;
+mod errors;
+mod evaluate;
+mod files;
+mod fit;
+mod formats;
+mod golden;
+mod interrupt;
+mod missing;
+mod predict;
+mod shell;
+mod support;

@@ -1,0 +1,113 @@
+//! `--missing`: what a gap means, and that the model remembers it.
+
+use crate::support::{Place, near, ordain, well};
+
+const GAPS: &str = "\
+label,qid,age,size
+1,a,2,1
+0,a,4,NULL
+1,b,,3
+0,b,6,2
+2,c,nan,5
+0,c,8,1
+";
+
+/// The same with 0, or with the mean of the column, in the place of the gaps.
+fn filled(age: &str, size: &str) -> String {
+    GAPS.replace("NULL", size).replace("b,,", &format!("b,{age},")).replace("nan", age)
+}
+
+/// Scores of a file by a model.
+fn scores(model: &str, data: &str) -> Vec<f64> {
+    well(&["predict", model, data]).out.lines().map(|line| line.parse().unwrap()).collect()
+}
+
+fn fit(place: &Place, data: &str, name: &str, missing: &str) -> String {
+    let model = place.at(name);
+    let words = ["fit", "ranksvm", data, "-o", &model, "--set=lambda=1", "--set=scale=global", "--missing", missing];
+    well(&words);
+    model
+}
+
+#[test]
+fn gaps_are_refused_by_default_with_the_way_out() {
+    let place = Place::empty();
+    let gaps = place.write("gaps.csv", GAPS);
+    let done = ordain(&["inspect", &gaps]).code(1).silent();
+    assert!(done.err.contains("gaps.csv:3:") && done.err.contains("--missing zero"), "{}", done.err);
+    let letor = place.write("gaps.txt", "1 qid:a 1:2 2:1\n0 qid:a 1:NULL 2:3\n");
+    let done = ordain(&["fit", "ranksvm", &letor, "-o", &place.at("m.ordain")]).code(1).silent();
+    assert!(done.err.contains("gaps.txt:2:11:") && done.err.contains("--missing"), "{}", done.err);
+}
+
+#[test]
+fn zero_is_zero_and_travels_in_the_model() {
+    let place = Place::empty();
+    let gaps = place.write("gaps.csv", GAPS);
+    let zeros = place.write("zeros.csv", &filled("0", "0"));
+    let model = fit(&place, &gaps, "zero.ordain", "zero");
+    let plain = fit(&place, &zeros, "plain.ordain", "error");
+    // nobody says --missing here
+    let (a, b) = (scores(&model, &gaps), scores(&plain, &zeros));
+    a.iter().zip(&b).for_each(|(&a, &b)| near(a, b));
+    assert_eq!(well(&["inspect", &model, "--json"]).json()["missing"], "zero");
+    ordain(&["predict", &plain, &gaps]).code(1).silent().says("gaps.csv:3:");
+}
+
+#[test]
+fn mean_is_that_of_training_and_travels_in_the_model() {
+    let place = Place::empty();
+    let gaps = place.write("gaps.csv", GAPS);
+    // age: (2 + 4 + 6 + 8) / 4, size: (1 + 3 + 2 + 5 + 1) / 5
+    let means = place.write("means.csv", &filled("5", "2.4"));
+    let model = fit(&place, &gaps, "mean.ordain", "mean");
+    let plain = fit(&place, &means, "plain.ordain", "error");
+    let close = |a: &[f64], b: &[f64]| {
+        assert_eq!(a.len(), b.len());
+        a.iter().zip(b).for_each(|(&a, &b)| assert!((a - b).abs() < 1e-5, "{a} is not {b}"));
+    };
+    close(&scores(&model, &gaps), &scores(&plain, &means));
+    // new data: the means of training, not of the new file
+    let new = place.write("new.csv", "label,qid,age,size\n1,z,,100\n0,z,50,\n");
+    let by_hand = place.write("by_hand.csv", "label,qid,age,size\n1,z,5,100\n0,z,50,2.4\n");
+    close(&scores(&model, &new), &scores(&plain, &by_hand));
+    assert_eq!(well(&["inspect", &model, "--json"]).json()["missing"], "mean");
+}
+
+#[test]
+fn compare_takes_the_means_of_each_training_part() {
+    let place = Place::empty();
+    let gaps = place.write("gaps.csv", GAPS);
+    let means = place.write("means.csv", &filled("5", "2.4"));
+    let method = "ranksvm[lambda=1,scale=global]";
+    let run = |train: &str, test: &str, missing: &str| {
+        let words = ["compare", method, "--train", train, "--test", test, "--json", "--missing", missing];
+        well(&words).json()["methods"][0]["metrics"].clone()
+    };
+    assert_eq!(run(&gaps, &gaps, "mean"), run(&means, &means, "error"));
+}
+
+#[test]
+fn convert_and_evaluate_fill_gaps() {
+    let place = Place::empty();
+    let gaps = place.write("gaps.csv", GAPS);
+    let out = place.at("out.csv");
+    well(&["convert", &gaps, &out, "--missing=zero"]);
+    assert_eq!(place.read("out.csv"), filled("0", "0"));
+    well(&["convert", &gaps, &out, "--missing=mean"]);
+    assert_eq!(place.read("out.csv"), filled("5", "2.4"));
+    let evaluate = |data: &str, missing: &str| {
+        well(&["evaluate", data, "--feature=age", "--json", "--per-query", "--missing", missing]).out
+    };
+    assert_eq!(evaluate(&gaps, "mean"), evaluate(&out, "error"));
+}
+
+#[test]
+fn infinity_is_never_a_gap() {
+    let place = Place::empty();
+    let data = place.write("inf.csv", "label,qid,age\n1,a,inf\n0,a,1\n");
+    for missing in ["error", "zero", "mean"] {
+        ordain(&["inspect", &data, "--missing", missing]).code(1).silent().says("inf.csv:2:");
+    }
+    ordain(&["inspect", &data, "--missing=median"]).code(2).silent().says("mean");
+}
