@@ -91,9 +91,9 @@ pub(crate) struct Fit {
 
 #[derive(Args, Debug)]
 pub(crate) struct Reading {
-    /// What an empty value, NULL or nan means; a model remembers it
-    #[arg(long, value_enum, default_value_t = MissingArg::Error)]
-    pub(crate) missing: MissingArg,
+    /// What an empty value, NULL or nan means; a model remembers it [default: error]
+    #[arg(long, value_enum)]
+    pub(crate) missing: Option<MissingArg>,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq)]

@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Set by the first Ctrl-C.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// Set while there is work that can stop and save what it has.
+static STOPPABLE: AtomicBool = AtomicBool::new(false);
 
 fn main() -> ExitCode {
     let command = args::Cli::command().mut_subcommand("fit", |fit| fit.after_help(plan::settings_help()));
@@ -20,14 +22,14 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
-    // the first Ctrl-C asks the work to stop and save; the second ends at once
+    // the first Ctrl-C asks the work to stop and save, if there is any; the second ends at once
     let handled = ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+        if INTERRUPTED.swap(true, Ordering::SeqCst) || !STOPPABLE.load(Ordering::SeqCst) {
             std::process::exit(130);
         }
     });
     if let Err(error) = handled {
-        eprintln!("warning: Ctrl-C will end at once: {error}");
+        screen::complain(&format!("warning: Ctrl-C will end at once: {error}"));
     }
     match start(cli, command) {
         Ok(()) if INTERRUPTED.load(Ordering::SeqCst) => ExitCode::from(130),
@@ -46,17 +48,18 @@ fn start(cli: args::Cli, command: clap::Command) -> Result<()> {
 /// Says what is wrong, in one line, and how it ends: 2 for wrong usage, 130 when interrupted, else 1.
 fn fail(error: &anyhow::Error) -> ExitCode {
     let broken_pipe = |e: &std::io::Error| e.kind() == std::io::ErrorKind::BrokenPipe;
-    if error.chain().any(|cause| cause.downcast_ref().is_some_and(broken_pipe)) {
+    let by_library = matches!(error.downcast_ref(), Some(ordain::Error::Io { reason, .. }) if broken_pipe(reason));
+    if by_library || error.downcast_ref().is_some_and(broken_pipe) {
         return ExitCode::SUCCESS; // whoever read our output has seen enough
     }
     if matches!(error.downcast_ref(), Some(ordain::Error::Interrupted)) {
-        eprintln!("interrupted");
+        screen::complain("interrupted");
         return ExitCode::from(130);
     }
     if error.downcast_ref::<plan::Usage>().is_some() {
-        eprintln!("error: {error}");
+        screen::complain(&format!("error: {error}"));
         return ExitCode::from(2);
     }
-    eprintln!("error: {error:#}");
+    screen::complain(&format!("error: {error:#}"));
     ExitCode::FAILURE
 }

@@ -93,9 +93,9 @@ pub(crate) fn measures(args: &args::Metrics) -> Result<Measures> {
 
 pub(crate) fn missing(args: &args::Reading) -> Missing {
     match args.missing {
-        args::MissingArg::Error => Missing::Error,
-        args::MissingArg::Zero => Missing::Zero,
-        args::MissingArg::Mean => Missing::Mean,
+        None | Some(args::MissingArg::Error) => Missing::Error,
+        Some(args::MissingArg::Zero) => Missing::Zero,
+        Some(args::MissingArg::Mean) => Missing::Mean,
     }
 }
 

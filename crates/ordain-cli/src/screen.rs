@@ -8,6 +8,11 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+/// A line to standard error; where that is closed there is nobody to tell.
+pub(crate) fn complain(text: &str) {
+    drop(writeln!(io::stderr(), "{text}"));
+}
+
 /// Where a command writes.
 pub(crate) struct Screen {
     pub(crate) json: bool,
@@ -36,14 +41,14 @@ impl Screen {
     /// A word to the person, to standard error.
     pub(crate) fn say(&self, text: &str) {
         if !self.quiet {
-            eprintln!("{text}");
+            complain(text);
         }
     }
 
     /// A word that only `-v` shows.
     pub(crate) fn detail(&self, text: &str) {
         if self.verbose {
-            eprintln!("{text}");
+            complain(text);
         }
     }
 
@@ -78,7 +83,7 @@ impl Progress {
         let tenth = (share * 10.0) as u32;
         if !self.quiet && tenth > state.1 && state.0.elapsed() > Duration::from_secs(1) {
             state.1 = tenth;
-            eprintln!("{} %: {what}", tenth * 10);
+            complain(&format!("{} %: {what}", tenth * 10));
         }
     }
 }

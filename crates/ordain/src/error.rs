@@ -7,14 +7,14 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum Error {
     /// A file could not be opened, read or written.
-    #[error("{}: cannot {action}: {source}", path.display())]
+    #[error("{}: cannot {action}: {reason}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
         /// What was tried, such as `read`.
         action: &'static str,
         /// The reason that the system gave.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// A line of a text file does not follow its format.
     #[error("{}:{line}:{column}: expected {expected}, found {found}", path.display())]

@@ -4,7 +4,7 @@
 //! whatever is damaged, too new or inconsistent.
 
 use crate::data::scale::{Affine, Scale};
-use crate::data::{Columns, Missing, write_whole};
+use crate::data::{Columns, Missing, read_whole, write_whole};
 use crate::error::{Error, Result};
 use crate::method::{Facts, Fitted, LinearRanker};
 use crate::random::GENERATOR;
@@ -103,10 +103,14 @@ pub fn save(model: &Fitted, path: &Path) -> Result<()> {
     write_whole(path, |out| out.write_all(&bytes))
 }
 
-/// Reads a model.
+/// Reads a model; `-` is standard input.
 pub fn load(path: &Path) -> Result<Fitted> {
-    let bytes = std::fs::read(path).map_err(|source| Error::Io { path: path.into(), action: "read", source })?;
-    from_bytes(&bytes, path)
+    Ok(load_with_header(path)?.0)
+}
+
+/// Reads a model, and its header as it stands in the file.
+pub fn load_with_header(path: &Path) -> Result<(Fitted, Header)> {
+    parse(&read_whole(path)?, path)
 }
 
 /// Whether the file begins as a model file does: eight bytes of length, then JSON that names ordain.
@@ -119,6 +123,10 @@ pub fn is_model(path: &Path) -> bool {
 
 /// Reads a model from the bytes of its file; `path` is for messages.
 pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Fitted> {
+    Ok(parse(bytes, path)?.0)
+}
+
+fn parse(bytes: &[u8], path: &Path) -> Result<(Fitted, Header)> {
     let refuse = |problem: String, cure: &'static str| Error::Model { path: path.into(), problem, cure };
     let damaged = |problem: &str| refuse(problem.into(), "copy the file again, or fit the model again");
     let stranger = || refuse("this is not an ordain model".into(), "give a file that `ordain fit -o` wrote");
@@ -161,7 +169,7 @@ pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Fitted> {
         _ => None,
     };
     let means = if parsed.missing == Missing::Mean { Some(f32s("missing_means")?) } else { None };
-    let ranker =
-        LinearRanker { weights, columns: parsed.features, scale: parsed.scale, global, missing: parsed.missing, means };
-    Ok(Fitted { ranker, facts: parsed.facts })
+    let (columns, scale, missing) = (parsed.features.clone(), parsed.scale, parsed.missing);
+    let ranker = LinearRanker { weights, columns, scale, global, missing, means };
+    Ok((Fitted { ranker, facts: parsed.facts.clone() }, parsed))
 }

@@ -1,6 +1,6 @@
 //! `ordain convert`.
 
-use super::{check_output, read_all};
+use super::{check_not_input, check_output, read_all};
 use crate::args::Convert;
 use crate::plan;
 use crate::screen::Screen;
@@ -11,6 +11,7 @@ use serde_json::json;
 pub(super) fn run(args: &Convert, screen: &Screen) -> Result<()> {
     let missing = plan::missing(&args.reading);
     check_output(&args.output)?;
+    check_not_input(&args.output, [&args.input])?;
     let mut set = read_all(std::slice::from_ref(&args.input), missing)?;
     if missing != Missing::Error {
         let means = (missing == Missing::Mean).then(|| set.column_means(&set.all()));

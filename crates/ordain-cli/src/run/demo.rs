@@ -16,7 +16,7 @@ pub(super) fn run(args: &Demo, screen: &Screen) -> Result<()> {
 }
 
 fn rank(folder: &Path, screen: &Screen) -> Result<()> {
-    std::fs::create_dir_all(folder).map_err(|source| Error::Io { path: folder.into(), action: "create", source })?;
+    std::fs::create_dir_all(folder).map_err(|reason| Error::Io { path: folder.into(), action: "create", reason })?;
     let (train, test) = (folder.join("train.txt"), folder.join("test.txt"));
     let set = Synthetic::default().make();
     let (first, last) = split::hold_out(&set.all());

@@ -6,7 +6,7 @@ use crate::plan::{self, Measures, Usage};
 use crate::report::{Cell, MethodPart, Report};
 use crate::screen::{Screen, four, table};
 use anyhow::Result;
-use ordain::data::{Missing, RankSet, trec, write_whole};
+use ordain::data::{self, Missing, RankSet, trec, write_whole};
 use ordain::metric::{self, Convention, Evaluation, Kind, Metric, stats};
 use ordain::{Error, model_file};
 use serde_json::{Map, Value, json};
@@ -118,6 +118,9 @@ fn subject(args: &Evaluate, screen: &Screen) -> Result<Named> {
             Ok((Subject::Set { set: Box::new(set), scores }, format!("feature {feature}"), vec![]))
         }
         ([path, data @ ..], None, None) if !data.is_empty() => {
+            if args.reading.missing.is_some() {
+                return wrong("a model has its own rule for missing values: leave out --missing");
+            }
             let model = model_file::load(path)?;
             let set = read_for(&model, data, screen)?;
             let scores = model.ranker.scores(&set);
@@ -138,8 +141,7 @@ pub(super) fn strongest(ranker: &ordain::method::LinearRanker) -> Vec<(String, f
 
 /// One score per row of the input, put into stored order.
 fn read_scores(path: &Path, set: &RankSet) -> Result<Vec<f64>> {
-    let text =
-        std::fs::read_to_string(path).map_err(|source| Error::Io { path: path.into(), action: "read", source })?;
+    let text = String::from_utf8_lossy(&data::read_whole(path)?).into_owned();
     let mut input = vec![];
     for (line, word) in
         text.lines().enumerate().map(|(i, line)| (i + 1, line.trim())).filter(|(_, word)| !word.is_empty())

@@ -1,8 +1,8 @@
 //! `ordain fit`.
 
-use super::{check_interrupt, check_output, watched};
+use super::{check_interrupt, check_not_input, check_output, watched};
 use crate::args::Fit;
-use crate::plan;
+use crate::plan::{self, Usage};
 use crate::screen::Screen;
 use anyhow::Result;
 use ordain::data::{self, Missing};
@@ -17,7 +17,11 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
     let method = plan::method(&args.method, &args.settings)?;
     let by = (plan::metric(&args.choose_by)?, Convention::STANDARD);
     let missing = plan::missing(&args.reading);
+    if screen.json && args.output.as_os_str() == "-" {
+        return Err(Usage("-o - and --json cannot share standard output; give the model a file".into()).into());
+    }
     check_output(&args.output)?;
+    check_not_input(&args.output, args.train.iter().chain(&args.valid))?;
     let start = Instant::now();
     let mut parts = vec![args.train.clone()];
     parts.extend(args.valid.iter().map(|file| vec![file.clone()]));
@@ -48,10 +52,10 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
     };
     let model = watched(screen, |watch| method.fit(&training, watch))?;
     model_file::save(&model, &args.output)?;
-    tell(&model, args, screen, fitting.elapsed().as_secs_f64())
+    tell(&model, args, screen, method.chooses(), fitting.elapsed().as_secs_f64())
 }
 
-fn tell(model: &Fitted, args: &Fit, screen: &Screen, seconds: f64) -> Result<()> {
+fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64) -> Result<()> {
     let facts = &model.facts;
     if screen.json {
         let report = &facts.report;
@@ -84,6 +88,9 @@ fn tell(model: &Fitted, args: &Fit, screen: &Screen, seconds: f64) -> Result<()>
             facts.settings["lambda"],
             if facts.refit { ", then fitted on all" } else { "" },
         ));
+    }
+    if facts.chosen.is_none() && chooses {
+        screen.say("warning: too few queries to choose on: the default settings were used");
     }
     let report = &facts.report;
     if report.stop == Stop::Iterations {

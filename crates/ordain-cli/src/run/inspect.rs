@@ -7,7 +7,7 @@ use crate::screen::{Screen, four, table};
 use anyhow::Result;
 use ordain::data::RankSet;
 use ordain::matrix::Features;
-use ordain::model_file::{self, Header};
+use ordain::model_file;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,12 +24,10 @@ pub(super) fn run(args: &Inspect, screen: &Screen) -> Result<()> {
 }
 
 fn model(path: &Path, screen: &Screen) -> Result<()> {
-    let model = model_file::load(path)?;
-    let header = Header::of(&model);
+    let (model, header) = model_file::load_with_header(path)?;
     if screen.json {
         let mut json = serde_json::to_value(&header)?;
         if let Value::Object(map) = &mut json {
-            map.remove("checksum");
             let weights = header.features.names.iter().zip(&model.ranker.weights);
             map.insert(
                 "weights".into(),

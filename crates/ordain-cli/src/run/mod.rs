@@ -17,6 +17,7 @@ use ordain::data::{Missing, RankSet};
 use ordain::method::Fitted;
 use ordain::solver::run::Watch;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 pub(crate) fn run(cli: Cli, mut command: clap::Command) -> Result<()> {
     let screen = Screen::new(&cli.common);
@@ -34,17 +35,14 @@ pub(crate) fn run(cli: Cli, mut command: clap::Command) -> Result<()> {
             clap_complete::generate(shell, &mut command, "ordain", &mut text);
             screen.data(&String::from_utf8_lossy(&text))
         }
-        Command::Man => {
-            let mut text = vec![];
-            clap_mangen::Man::new(command).render(&mut text)?;
-            screen.data(&String::from_utf8_lossy(&text))
-        }
+        Command::Man => screen.data(&manual(command)?),
     }
 }
 
-/// Work that tells its progress and that Ctrl-C stops.
+/// Work that tells its progress and that Ctrl-C stops, with something to save.
 fn watched<T>(screen: &Screen, work: impl FnOnce(&Watch) -> T) -> T {
     let progress: Progress = screen.progress();
+    crate::STOPPABLE.store(true, Ordering::SeqCst);
     work(&Watch { stop: &crate::INTERRUPTED, tell: &|share, what| progress.tell(share, what) })
 }
 
@@ -84,7 +82,7 @@ fn read_for(model: &Fitted, paths: &[PathBuf], screen: &Screen) -> Result<RankSe
 
 /// Stops here if Ctrl-C was pressed while there is nothing to save.
 fn check_interrupt() -> Result<()> {
-    if crate::INTERRUPTED.load(std::sync::atomic::Ordering::SeqCst) {
+    if crate::INTERRUPTED.load(Ordering::SeqCst) {
         return Err(ordain::Error::Interrupted.into());
     }
     Ok(())
@@ -110,4 +108,41 @@ fn check_output(path: &Path) -> Result<()> {
         .into());
     }
     Ok(())
+}
+
+/// Refuses to write over what is read.
+fn check_not_input<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
+    let place = |path: &Path| std::fs::canonicalize(path).ok().filter(|place| place.is_file());
+    match inputs.into_iter().find(|input| place(output).is_some() && place(output) == place(input)) {
+        None => Ok(()),
+        Some(input) => Err(ordain::Error::Content {
+            path: output.into(),
+            expected: "another name for the output".into(),
+            found: format!("that of the input {}", input.display()),
+        }
+        .into()),
+    }
+}
+
+/// One page with all commands and their options.
+fn manual(mut command: clap::Command) -> Result<String> {
+    command.build();
+    let mut text = vec![];
+    let page = clap_mangen::Man::new(command.clone());
+    page.render_title(&mut text)?;
+    page.render_name_section(&mut text)?;
+    page.render_synopsis_section(&mut text)?;
+    page.render_description_section(&mut text)?;
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
+        text.extend_from_slice(format!(".SH \"ORDAIN {}\"\n", sub.get_name().to_uppercase()).as_bytes());
+        let page = clap_mangen::Man::new(sub.clone());
+        let mut part = vec![];
+        page.render_synopsis_section(&mut part)?;
+        page.render_description_section(&mut part)?;
+        page.render_options_section(&mut part)?;
+        page.render_extra_section(&mut part)?;
+        // the sections of a command stand below its heading
+        text.extend_from_slice(String::from_utf8_lossy(&part).replace(".SH ", ".SS ").as_bytes());
+    }
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }

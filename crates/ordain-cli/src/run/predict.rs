@@ -12,6 +12,9 @@ use std::fmt::Write as _;
 pub(super) fn run(args: &Predict, screen: &Screen) -> Result<()> {
     let model = model_file::load(&args.model)?;
     let set = read_for(&model, std::slice::from_ref(&args.data), screen)?;
+    if args.run.is_some() {
+        ordain::data::check_ids(&set)?;
+    }
     let scores = model.ranker.scores(&set);
     let mut text = String::new();
     let top = args.top.map_or(usize::MAX, |k| k as usize);

@@ -273,10 +273,10 @@ impl Builder {
             });
         };
         let mut text = String::new();
-        Source::open(&file)?.take(1 << 30).read_to_string(&mut text).map_err(|source| Error::Io {
+        Source::open(&file)?.take(1 << 30).read_to_string(&mut text).map_err(|reason| Error::Io {
             path: file.clone(),
             action: "read",
-            source,
+            reason,
         })?;
         let mut total = 0usize;
         for (line, word) in
@@ -375,7 +375,8 @@ impl Builder {
             return Err(Error::Content { path, expected: "features".into(), found: "rows without any".into() });
         }
         let columns = match self.table {
-            Some(names) => Columns { names, numbered: false },
+            // a table whose columns are numbers is LETOR text in another dress
+            Some(names) => Columns { numbered: names.iter().all(|name| name.parse::<u32>().is_ok()), names },
             None => Columns {
                 names: ids.iter().map(|id| self.header.get(id).cloned().unwrap_or_else(|| id.to_string())).collect(),
                 numbered: !ids.iter().any(|id| self.header.contains_key(id)),

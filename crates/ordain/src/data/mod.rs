@@ -13,9 +13,9 @@ pub mod trec;
 mod write;
 
 pub use build::{Missing, read};
-pub use source::write_whole;
+pub use source::{read_whole, write_whole};
 pub use strings::Strings;
-pub use write::write;
+pub use write::{check_ids, write};
 
 use crate::error::{Error, Result};
 use crate::matrix::Features;

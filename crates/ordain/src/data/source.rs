@@ -18,7 +18,7 @@ pub(crate) struct Source {
 
 impl Source {
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let fail = |source| Error::Io { path: path.into(), action: "open", source };
+        let fail = |reason| Error::Io { path: path.into(), action: "open", reason };
         let raw: Box<dyn Read + Send> = if path.as_os_str() == "-" {
             Box::new(io::stdin())
         } else {
@@ -50,10 +50,10 @@ impl Source {
             let start = block.len();
             block.reserve(BLOCK.saturating_sub(start).max(BLOCK / 8));
             let want = block.capacity() - start;
-            let got = (&mut self.reader).take(want as u64).read_to_end(block).map_err(|source| Error::Io {
+            let got = (&mut self.reader).take(want as u64).read_to_end(block).map_err(|reason| Error::Io {
                 path: self.path.clone(),
                 action: "read",
-                source,
+                reason,
             })?;
             self.at_end = got < want;
             if !self.started {
@@ -105,33 +105,54 @@ pub(crate) fn plain_name(path: &Path) -> PathBuf {
 
 /// Writes a file as a whole or not at all: to a temporary file beside it, synced, then renamed.
 ///
-/// `.gz` and `.zst` names are packed; `-` is standard output.
+/// `.gz` and `.zst` names are packed; `-` is standard output. A link is followed; a pipe or a device is written to as it is.
 pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let fail = |source| Error::Io { path: path.into(), action: "write", source };
+    let fail = |reason| Error::Io { path: path.into(), action: "write", reason };
     if path.as_os_str() == "-" {
         let mut out = io::BufWriter::new(io::stdout().lock());
         return fill(&mut out).and_then(|()| out.flush()).map_err(fail);
     }
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(fail)?;
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let packing = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-    let written = match packing {
+    if std::fs::metadata(&target).is_ok_and(|m| !m.is_file()) {
+        let mut device = std::fs::OpenOptions::new().write(true).open(&target).map_err(fail)?;
+        return pack(packing, &mut device, fill).map_err(fail);
+    }
+    let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(fail)?;
+    pack(packing, &mut file, fill).and_then(|()| file.as_file().sync_all()).map_err(fail)?;
+    keep_mode(&target, file.as_file()).map_err(fail)?;
+    file.persist(&target).map_err(|e| fail(e.error))?;
+    Ok(())
+}
+
+fn pack(packing: &str, file: &mut dyn Write, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let file = io::BufWriter::new(file);
+    match packing {
         "gz" => {
-            let mut out = flate2::write::GzEncoder::new(io::BufWriter::new(&mut file), flate2::Compression::default());
+            let mut out = flate2::write::GzEncoder::new(file, flate2::Compression::default());
             fill(&mut out).and_then(|()| out.finish()).and_then(|mut out| out.flush())
         }
-        "zst" | "zstd" => zstd::stream::write::Encoder::new(io::BufWriter::new(&mut file), 0)
-            .and_then(|mut out| fill(&mut out).and_then(|()| out.finish()))
-            .and_then(|mut out| out.flush()),
+        "zst" | "zstd" => {
+            let mut out = zstd::stream::write::Encoder::new(file, 0)?;
+            fill(&mut out).and_then(|()| out.finish()).and_then(|mut out| out.flush())
+        }
         _ => {
-            let mut out = io::BufWriter::new(&mut file);
+            let mut out = file;
             fill(&mut out).and_then(|()| out.flush())
         }
-    };
-    written.and_then(|()| file.as_file().sync_all()).map_err(fail)?;
-    keep_mode(path, file.as_file()).map_err(fail)?;
-    file.persist(path).map_err(|e| fail(e.error))?;
-    Ok(())
+    }
+}
+
+/// The whole of a file, unpacked; `-` is standard input.
+pub fn read_whole(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = vec![];
+    Source::open(path)?.read_to_end(&mut bytes).map_err(|reason| Error::Io {
+        path: path.into(),
+        action: "read",
+        reason,
+    })?;
+    Ok(bytes)
 }
 
 /// Gives the new file the mode of the one that it replaces, or the usual one: temporary files are private.

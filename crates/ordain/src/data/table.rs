@@ -72,7 +72,7 @@ pub(super) fn read(path: &Path, delimiter: u8, into: &mut Builder) -> Result<()>
 fn broken(path: &Path, error: csv::Error) -> Error {
     let line = error.position().map_or(1, csv::Position::line) as usize;
     match error.into_kind() {
-        csv::ErrorKind::Io(source) => Error::Io { path: path.into(), action: "read", source },
+        csv::ErrorKind::Io(reason) => Error::Io { path: path.into(), action: "read", reason },
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => Error::Parse {
             path: path.into(),
             line,

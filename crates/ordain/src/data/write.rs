@@ -25,6 +25,7 @@ pub fn write(set: &RankSet, path: &Path) -> Result<()> {
         Some("tsv") => write_whole(path, |out| table(set, &rows, b'\t', out)),
         Some("qrels" | "qrel") => {
             set.need_grades()?;
+            check_ids(set)?;
             write_whole(path, |out| {
                 rows.iter().try_for_each(|&(row, q)| {
                     writeln!(out, "{} 0 {} {}", set.query(q), set.document(row), set.grades[row])
@@ -37,14 +38,31 @@ pub fn write(set: &RankSet, path: &Path) -> Result<()> {
             found: ".parquet".into(),
         }),
         _ => {
-            if let Some(q) = (0..set.len()).find(|&q| set.query(q).contains(|c: char| c.is_whitespace() || c == '#')) {
+            set.need_grades()?;
+            check_ids(set)?;
+            if set.weights.is_some() {
                 return Err(Error::Data {
-                    expected: "query ids without white space or # for LETOR text (write a table instead)".into(),
-                    found: format!("{:?}", set.query(q)),
+                    expected: "rows without weights, for which LETOR text has no place (write .csv or .tsv instead)"
+                        .into(),
+                    found: "a column of weights".into(),
                 });
             }
             write_whole(path, |out| letor(set, &rows, out))
         }
+    }
+}
+
+/// Refuses ids that would fall apart in a format of words.
+pub fn check_ids(set: &RankSet) -> Result<()> {
+    let broken = |id: &str| id.contains(|c: char| c.is_whitespace() || c == '#');
+    let queries = (0..set.len()).map(|q| set.query(q).to_owned());
+    let documents = (0..set.rows()).filter(|_| set.has_documents()).map(|row| set.document(row).into_owned());
+    match queries.chain(documents).find(|id| broken(id)) {
+        None => Ok(()),
+        Some(id) => Err(Error::Data {
+            expected: "ids without white space or # for a format of words (write .csv or .tsv instead)".into(),
+            found: format!("{id:?}"),
+        }),
     }
 }
 
@@ -87,13 +105,7 @@ fn table(set: &RankSet, rows: &[(usize, usize)], delimiter: u8, out: &mut dyn Wr
     if set.weights.is_some() {
         head.push("weight");
     }
-    let names: Vec<String> = set
-        .columns
-        .names
-        .iter()
-        .map(|name| if set.columns.numbered { format!("f{name}") } else { name.clone() })
-        .collect();
-    head.extend(names.iter().map(String::as_str));
+    head.extend(set.columns.names.iter().map(String::as_str));
     out.write_record(&head)?;
     let mut values = vec![0.0f32; set.features.cols()];
     let mut text = String::new();

@@ -183,7 +183,7 @@ impl RankSvm {
     ///
     /// Where λ or the scaling is [`Choice::Auto`], a path of λ from strong to weak is followed for each scaling, each
     /// fit starting from the one before, and the best on the validation queries is taken; of equals the first tried.
-    /// With fewer than five queries there is nothing to choose on, and the defaults serve.
+    /// With fewer than five queries, or none that the metric counts, there is nothing to choose on, and the defaults serve.
     pub fn fit(&self, data: &Training, watch: &Watch) -> Result<Fitted> {
         data.set.need_grades()?;
         let held_out;
@@ -195,9 +195,14 @@ impl RankSvm {
             }
             None => (data.train, &[]),
         };
-        if self.chooses() && !valid.is_empty() {
+        // a query that the metric leaves out says nothing about a choice
+        let zeros = vec![0.0; data.set.rows()];
+        let says =
+            |valid| metric::evaluate(data.set, valid, &zeros, &[data.by.0], &data.by.1).map(|e| e.counted(0).len());
+        if self.chooses() && !valid.is_empty() && says(valid)? > 0 {
             return self.choose(data, train, valid, watch);
         }
+        let train = if self.chooses() { data.train } else { train };
         let at = Point {
             lambda: if let Choice::Set(lambda) = self.lambda { lambda.get() } else { LAMBDA },
             scale: if let Choice::Set(scale) = self.scale { scale } else { Scale::Query },

@@ -95,9 +95,14 @@ impl FromStr for Metric {
             Some((name, k)) => (name, Some(k)),
             None => (lower.as_str(), None),
         };
-        let shown = |cut: &Cut, name: &str| if *cut == Cut::Must { format!("{name}@k") } else { name.to_owned() };
         let Some((_, kind, cut)) = NAMES.iter().find(|(known, ..)| *known == name) else {
-            return Err(Error::unknown("metric", text, NAMES.iter().map(|(name, _, cut)| shown(cut, name))));
+            // what was meant has the same cut-off, if it takes one
+            let shown = NAMES.iter().map(|(name, _, cut)| match (k, cut) {
+                (Some(k), Cut::May | Cut::Must) => format!("{name}@{k}"),
+                (None, Cut::Must) => format!("{name}@k"),
+                _ => (*name).to_owned(),
+            });
+            return Err(Error::unknown("metric", text, shown));
         };
         let wrong =
             |expected: &str| Error::Setting { name: "metric".into(), expected: expected.into(), found: text.into() };
