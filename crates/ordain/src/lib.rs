@@ -29,6 +29,7 @@ pub mod random;
 pub mod risk;
 pub mod scorer;
 pub mod solver;
+pub mod structure;
 pub mod surrogate;
 pub mod traits;
 

@@ -81,8 +81,16 @@ pub fn to_bytes(model: &Fitted) -> Vec<u8> {
         .collect();
     let header = serde_json::to_string(&Header::of(model)).expect("a header is plain data");
     let sum = checksum(&header, views.iter().map(|(name, view)| (*name, view)));
-    let header = header.replace(NO_CHECKSUM, &sum);
+    let header = with_checksum(&header, NO_CHECKSUM, &sum);
     safetensors::serialize(views, Some(HashMap::from([(KEY.to_owned(), header)]))).expect("tensors fit their shapes")
+}
+
+/// The header with another checksum: the last field, so the last place where the old one stands.
+fn with_checksum(header: &str, old: &str, new: &str) -> String {
+    match header.rfind(old) {
+        Some(at) => format!("{}{new}{}", &header[..at], &header[at + old.len()..]),
+        None => header.to_owned(),
+    }
 }
 
 /// Names ascending, so that the order in the file does not matter.
@@ -143,7 +151,7 @@ fn parse(bytes: &[u8], path: &Path) -> Result<(Fitted, Header)> {
     let parsed: Header = serde_json::from_str(header).map_err(|_| damaged("its header cannot be read"))?;
     let file = SafeTensors::deserialize(bytes).map_err(|_| damaged("its tensors do not fit the file"))?;
     let tensors = file.tensors();
-    let blank = header.replacen(&parsed.checksum, NO_CHECKSUM, 1);
+    let blank = with_checksum(header, &parsed.checksum, NO_CHECKSUM);
     if parsed.checksum.len() != NO_CHECKSUM.len()
         || checksum(&blank, tensors.iter().map(|(name, view)| (name.as_str(), view))) != parsed.checksum
     {
@@ -155,7 +163,9 @@ fn parse(bytes: &[u8], path: &Path) -> Result<(Fitted, Header)> {
         _ => Err(damaged("a tensor is missing or has an impossible shape")),
     };
     let f32s = |name: &str| -> Result<Vec<f32>> {
-        Ok(view(name, Dtype::F32)?.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
+        let values: Vec<f32> =
+            view(name, Dtype::F32)?.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+        if values.iter().all(|x| x.is_finite()) { Ok(values) } else { Err(damaged("its contents are impossible")) }
     };
     let weights: Vec<f64> = view("weights", Dtype::F64)?
         .chunks_exact(8)

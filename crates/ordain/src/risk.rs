@@ -35,6 +35,9 @@ struct Group<A, B> {
 /// Rows of a Hessian panel: enough to feed the matrix product, few enough to stay in the cache.
 const PANEL: usize = 256;
 
+/// The most values of one example that are written out in double precision for a Hessian: 32 MB of them.
+const LARGEST_EXAMPLE: usize = 1 << 22;
+
 impl<'a, C: Scorer, R: Surrogate> Empirical<'a, C, R> {
     /// The risk of all examples with these weights.
     pub fn new(scorer: &'a C, surrogate: &'a R, weight: Vec<f64>) -> Self {
@@ -135,6 +138,10 @@ impl<C: Scorer, R: Surrogate> Risk for Empirical<'_, C, R> {
     fn hessian(&mut self, out: &mut [f64]) -> Result<bool> {
         let (scorer, surrogate, weight) = (self.scorer, self.surrogate, &self.weight);
         let d = scorer.dim();
+        let longest = self.groups.iter().map(|group| group.slope.len()).max().unwrap_or(0);
+        if longest * d > LARGEST_EXAMPLE {
+            return Ok(false);
+        }
         let there: Result<Vec<bool>> = self
             .groups
             .par_iter_mut()

@@ -92,11 +92,16 @@ pub trait Solver {
 pub struct Progress {
     /// Ridge and risk together.
     pub objective: f64,
-    /// Norm of the gradient, relative to the one at zero.
+    /// Norm of the gradient, relative to the one at zero; 0 of solvers that have none.
     pub gradient: f64,
+    /// How far the objective may be above its minimum, of solvers that know.
+    pub gap: Option<f64>,
     /// Why the solver is finished, if it is.
     pub done: Option<Stop>,
 }
+
+/// Named vectors of a solver, from which it goes on.
+pub type State = Vec<(String, Vec<f64>)>;
 
 /// Why a solver stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -104,6 +109,8 @@ pub struct Progress {
 pub enum Stop {
     /// The gradient is as small as was asked.
     Gradient,
+    /// The duality gap is as small as was asked.
+    Gap,
     /// The objective cannot be lowered in the arithmetic at hand.
     Stalled,
     /// `max_iter` steps were made.
@@ -117,6 +124,7 @@ impl Stop {
     pub fn name(self) -> &'static str {
         match self {
             Self::Gradient => "gradient",
+            Self::Gap => "gap",
             Self::Stalled => "stalled",
             Self::Iterations => "iterations",
             Self::Interrupted => "interrupted",

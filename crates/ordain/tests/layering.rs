@@ -5,13 +5,14 @@ use std::fs;
 use std::path::Path;
 
 /// Modules from the ground up, with the modules that each may use.
-const MAY_USE: [(&str, &[&str]); 13] = [
+const MAY_USE: [(&str, &[&str]); 14] = [
     ("error", &[]),
     ("random", &[]),
     ("matrix", &["error"]),
     ("traits", &["error", "matrix"]),
     ("data", &["error", "matrix", "random"]),
-    ("surrogate", &["error", "matrix", "traits"]),
+    ("structure", &["error", "random"]),
+    ("surrogate", &["error", "matrix", "random", "data", "structure", "traits"]),
     ("scorer", &["matrix", "data", "traits"]),
     ("risk", &["error", "matrix", "traits"]),
     ("solver", &["error", "matrix", "traits", "risk"]),
@@ -31,6 +32,7 @@ const MAY_USE: [(&str, &[&str]); 13] = [
             "risk",
             "scorer",
             "solver",
+            "structure",
             "surrogate",
             "traits",
         ],

@@ -62,7 +62,7 @@ fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64
         screen.document(&json!({
             "method": facts.method,
             "objective": report.objective,
-            "gap": facts.gap,
+            "gap": report.gap,
             "iterations": report.iterations,
             "gradient": report.gradient,
             "stop": report.stop.name(),

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::matrix::{Csr, Features, Matrix};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -278,7 +278,7 @@ impl Builder {
             action: "read",
             reason,
         })?;
-        let mut total = 0usize;
+        let (mut total, mut number) = (0usize, 0);
         for (line, word) in
             text.trim_start_matches('\u{feff}').lines().enumerate().map(|(i, line)| (i + 1, line.trim()))
         {
@@ -290,14 +290,14 @@ impl Builder {
                 line,
                 column: 1,
                 expected: "the number of rows of a query".into(),
-                found: format!("{word:?}"),
+                found: format!("{:?}", short(word)),
             })?;
             total = total.saturating_add(size);
             if total > rows {
                 break;
             }
             if size > 0 {
-                let mut number = self.queries.len() + 1;
+                number = number.max(self.queries.len()) + 1;
                 while self.index.contains_key(number.to_string().as_bytes()) {
                     number += 1;
                 }
@@ -316,24 +316,30 @@ impl Builder {
 
     /// The columns of a table: where each of its features goes. Tables after the first are put in its order.
     pub(super) fn table_columns(&mut self, path: &Path, names: Vec<String>) -> Result<Vec<usize>> {
-        if let Some(twice) = names.iter().enumerate().find(|(j, name)| names[..*j].contains(name)) {
+        let mut seen = HashSet::new();
+        if let Some(twice) = names.iter().enumerate().find(|(_, name)| !seen.insert(name.as_str())) {
             return Err(Error::Content {
                 path: path.into(),
                 expected: "each column name once".into(),
-                found: format!("{:?} twice", twice.1),
+                found: format!("{:?} twice", short(twice.1)),
             });
         }
         let first = self.table.get_or_insert_with(|| names.clone());
-        let order: Option<Vec<usize>> = names.iter().map(|name| first.iter().position(|other| other == name)).collect();
+        let places: HashMap<&str, usize> = first.iter().enumerate().map(|(j, name)| (name.as_str(), j)).collect();
+        let order: Option<Vec<usize>> = names.iter().map(|name| places.get(name.as_str()).copied()).collect();
         match order {
             Some(order) if names.len() == first.len() => {
                 self.layout = Layout::Regular { first: 1, width: names.len() };
                 Ok(order)
             }
-            _ => Err(Error::Features {
-                missing: first.iter().filter(|name| !names.contains(name)).cloned().collect(),
-                extra: names.iter().filter(|name| !first.contains(name)).cloned().collect(),
-            }),
+            _ => {
+                let (old, new): (HashSet<&String>, HashSet<&String>) = (first.iter().collect(), names.iter().collect());
+                let only =
+                    |a: &[String], b: &HashSet<&String>| a.iter().filter(|name| !b.contains(name)).cloned().collect();
+                let differ = Error::Features { missing: only(first, &new), extra: only(&names, &old) };
+                let expected = "the columns of the first table".into();
+                Err(Error::Content { path: path.into(), expected, found: format!("others: {differ}") })
+            }
         }
     }
 
@@ -370,18 +376,24 @@ impl Builder {
             });
         }
         let rows = self.grades.len();
+        let first = path.clone();
         let (mut features, ids) = self.features();
         if ids.is_empty() {
             return Err(Error::Content { path, expected: "features".into(), found: "rows without any".into() });
         }
         let columns = match self.table {
             // a table whose columns are numbers is LETOR text in another dress
-            Some(names) => Columns { numbered: names.iter().all(|name| name.parse::<u32>().is_ok()), names },
+            Some(names) => Columns { numbered: names.iter().all(|name| is_index(name)), names },
             None => Columns {
                 names: ids.iter().map(|id| self.header.get(id).cloned().unwrap_or_else(|| id.to_string())).collect(),
                 numbered: !ids.iter().any(|id| self.header.contains_key(id)),
             },
         };
+        let mut seen = HashSet::new();
+        if let Some(twice) = columns.names.iter().find(|name| !seen.insert(name.as_str())) {
+            let found = format!("{:?} twice", short(twice));
+            return Err(Error::Content { path: first, expected: "each column name once".into(), found });
+        }
         if !self.documents.is_empty() {
             self.documents.fill_to(rows);
         }
@@ -468,6 +480,16 @@ impl Builder {
             }
         }
     }
+}
+
+/// Whether a column name is just an index, as it would be written.
+fn is_index(name: &str) -> bool {
+    name.parse::<u32>().is_ok_and(|index| index < u32::MAX && index.to_string() == name)
+}
+
+/// The beginning of a text, for messages.
+pub(super) fn short(text: &str) -> String {
+    text.chars().take(60).collect()
 }
 
 /// The indices that occur, ascending: by a table where they are not much larger than their number, else by sorting.

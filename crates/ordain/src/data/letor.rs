@@ -81,6 +81,12 @@ impl Piece {
 
     #[inline]
     fn line(&mut self, line: &[u8], keep_missing: bool) -> Result<(), Refusal> {
+        let text = line.strip_suffix(b"\r").unwrap_or(line);
+        if let Some(at) = memchr::memchr2(b'\r', 0, text)
+            && text[at..].iter().any(|&b| b != b'\r')
+        {
+            return Err((at, "text without zero bytes, and lines that end in LF".into(), 1));
+        }
         let mut at = skip(line, 0);
         match line.get(at) {
             None => return Ok(()),
@@ -104,6 +110,9 @@ impl Piece {
             let end = token_end(line, at);
             if end == at {
                 return Err((at, "a query id after qid:".into(), 1));
+            }
+            if std::str::from_utf8(&line[at..end]).is_err() {
+                return Err((at, "a query id in UTF-8".into(), end - at));
             }
             self.query(&line[at..end]);
             at = skip(line, end);

@@ -3,6 +3,7 @@
 mod build;
 mod letor;
 mod number;
+pub mod resample;
 pub mod scale;
 mod source;
 pub mod split;

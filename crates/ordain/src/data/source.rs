@@ -135,6 +135,7 @@ fn pack(packing: &str, file: &mut dyn Write, fill: impl FnOnce(&mut dyn Write) -
         }
         "zst" | "zstd" => {
             let mut out = zstd::stream::write::Encoder::new(file, 0)?;
+            out.include_checksum(true)?;
             fill(&mut out).and_then(|()| out.finish()).and_then(|mut out| out.flush())
         }
         _ => {

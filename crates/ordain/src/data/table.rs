@@ -1,6 +1,6 @@
 //! CSV and TSV with a header: `label`, `qid`, optional `docid` and `weight`; every other column is a feature.
 
-use super::build::Builder;
+use super::build::{Builder, short};
 use super::number::{self, Value};
 use super::source::Source;
 use crate::error::{Error, Result};
@@ -23,7 +23,7 @@ pub(super) fn read(path: &Path, delimiter: u8, into: &mut Builder) -> Result<()>
         line: 1,
         column: 1,
         expected: "a header with a column named qid (and label, docid, weight; the rest are features)".into(),
-        found: format!("{:?}", header.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(",")),
+        found: format!("{:?}", short(&header.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(","))),
     })?;
     let special = [label, document, weight, Some(query)];
     let features: Vec<usize> = (0..header.len()).filter(|&j| !special.contains(&Some(j))).collect();
@@ -31,13 +31,13 @@ pub(super) fn read(path: &Path, delimiter: u8, into: &mut Builder) -> Result<()>
     let mut record = csv::ByteRecord::new();
     let mut row = vec![0.0f32; features.len()];
     while reader.read_byte_record(&mut record).map_err(broken)? {
-        let at = record.position().map_or(0, csv::Position::line) as usize;
+        let at = || record.position().map_or(1, |p| line_at(path, p.byte()));
         let refuse = |j: usize, expected: String| Error::Parse {
             path: path.into(),
-            line: at,
+            line: at(),
             column: j + 1,
             expected,
-            found: format!("{:?} in column {:?}", String::from_utf8_lossy(&record[j]), header[j]),
+            found: format!("{:?} in column {:?}", short(&String::from_utf8_lossy(&record[j])), short(&header[j])),
         };
         let number = |j: usize, what: &str| match fast_float2::parse::<f64, _>(record[j].trim_ascii()) {
             Ok(x) if x.is_finite() => Ok(x),
@@ -61,6 +61,9 @@ pub(super) fn read(path: &Path, delimiter: u8, into: &mut Builder) -> Result<()>
             };
         }
         let id = record[query].trim_ascii();
+        if std::str::from_utf8(id).is_err() {
+            return Err(refuse(query, "a query id in UTF-8".into()));
+        }
         if id.is_empty() {
             return Err(refuse(query, "a query id".into()));
         }
@@ -69,8 +72,26 @@ pub(super) fn read(path: &Path, delimiter: u8, into: &mut Builder) -> Result<()>
     Ok(())
 }
 
+/// The line of the first byte from here on that is not a line end; the file is read again for it.
+fn line_at(path: &Path, byte: u64) -> usize {
+    use std::io::Read;
+    let Ok(mut source) = Source::open(path) else { return 1 };
+    let (mut at, mut line, mut before, mut part) = (0u64, 1, 0u8, vec![0; 1 << 16]);
+    while let Ok(n @ 1..) = source.read(&mut part) {
+        for &b in &part[..n] {
+            if at >= byte && b != b'\n' && b != b'\r' {
+                return line;
+            }
+            line += usize::from(b == b'\r' || b == b'\n' && before != b'\r');
+            before = b;
+            at += 1;
+        }
+    }
+    line
+}
+
 fn broken(path: &Path, error: csv::Error) -> Error {
-    let line = error.position().map_or(1, csv::Position::line) as usize;
+    let line = error.position().map_or(1, |p| line_at(path, p.byte()));
     match error.into_kind() {
         csv::ErrorKind::Io(reason) => Error::Io { path: path.into(), action: "read", reason },
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => Error::Parse {

@@ -1,5 +1,6 @@
 //! TREC runs and judgements (qrels): what a search engine ranked, and what people said of it.
 
+use super::build::short;
 use super::source::Source;
 use crate::error::{Error, Result};
 use std::collections::HashMap;
@@ -79,7 +80,7 @@ fn lines(
     mut take: impl FnMut(&[&str], Number) -> Result<bool>,
 ) -> Result<()> {
     let mut source = Source::open(path)?;
-    let (mut block, mut line) = (vec![], 0);
+    let (mut block, mut line, mut full) = (vec![], 0, 0);
     loop {
         source.next_block(&mut block)?;
         if block.is_empty() {
@@ -92,12 +93,13 @@ fn lines(
             if words.is_empty() {
                 continue;
             }
+            full += 1;
             let refuse = |expected: String, found: &str| Error::Parse {
                 path: source.path().into(),
                 line,
                 column: 1,
                 expected,
-                found: format!("{:?}", found.chars().take(60).collect::<String>()),
+                found: format!("{:?}", short(found)),
             };
             if !(least..=most).contains(&words.len()) {
                 return Err(refuse(form.to_owned(), text.trim()));
@@ -111,7 +113,7 @@ fn lines(
             }
         }
     }
-    if line == 0 {
+    if full == 0 {
         return Err(Error::Content {
             path: path.into(),
             expected: format!("lines of the form {form}"),

@@ -1,6 +1,7 @@
 //! Writing a data set: LETOR text, CSV, TSV, or the grades alone as TREC qrels.
 
 use super::RankSet;
+use super::build::short;
 use super::source::{plain_name, write_whole};
 use crate::error::{Error, Result};
 use std::io::{self, Write};
@@ -20,6 +21,14 @@ pub fn write(set: &RankSet, path: &Path) -> Result<()> {
         }
     }
     let rows: Vec<(usize, usize)> = rows.iter().map(|&row| (row as usize, query_of[row as usize] as usize)).collect();
+    if let Some(name) = set.columns.names.iter().find(|n| ["label", "qid", "docid", "weight"].contains(&n.as_str()))
+        && matches!(plain_name(path).extension().and_then(|e| e.to_str()), Some("csv" | "tsv"))
+    {
+        return Err(Error::Data {
+            expected: "no feature named label, qid, docid or weight".into(),
+            found: name.clone(),
+        });
+    }
     match plain_name(path).extension().and_then(|e| e.to_str()) {
         Some("csv") => write_whole(path, |out| table(set, &rows, b',', out)),
         Some("tsv") => write_whole(path, |out| table(set, &rows, b'\t', out)),
@@ -47,6 +56,15 @@ pub fn write(set: &RankSet, path: &Path) -> Result<()> {
                     found: "a column of weights".into(),
                 });
             }
+            if !set.columns.numbered
+                && let Some(name) =
+                    set.columns.names.iter().find(|n| n.trim() != *n || n.is_empty() || n.contains(['\n', '\r', '\0']))
+            {
+                return Err(Error::Data {
+                    expected: "columns with names of one line (write .csv or .tsv instead)".into(),
+                    found: format!("{:?}", short(name)),
+                });
+            }
             write_whole(path, |out| letor(set, &rows, out))
         }
     }
@@ -54,14 +72,14 @@ pub fn write(set: &RankSet, path: &Path) -> Result<()> {
 
 /// Refuses ids that would fall apart in a format of words.
 pub fn check_ids(set: &RankSet) -> Result<()> {
-    let broken = |id: &str| id.contains(|c: char| c.is_whitespace() || c == '#');
+    let broken = |id: &str| id.contains(|c: char| c.is_whitespace() || c.is_control() || c == '#');
     let queries = (0..set.len()).map(|q| set.query(q).to_owned());
     let documents = (0..set.rows()).filter(|_| set.has_documents()).map(|row| set.document(row).into_owned());
     match queries.chain(documents).find(|id| broken(id)) {
         None => Ok(()),
         Some(id) => Err(Error::Data {
             expected: "ids without white space or # for a format of words (write .csv or .tsv instead)".into(),
-            found: format!("{id:?}"),
+            found: format!("{:?}", short(&id)),
         }),
     }
 }

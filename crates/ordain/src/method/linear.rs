@@ -97,12 +97,18 @@ impl LinearRanker {
         let scaling = self.scaling(set);
         let units = [q as u32];
         let (d, start) = (self.weights.len(), set.span(q).start);
-        let mut scaled = vec![0.0; set.span(q).len() * d];
-        Rows::new(set, &units, &scaling).matrix(0, &mut scaled);
-        let of = |row: usize, j: usize| scaled[(row - start) * d + j];
+        let rows = Rows::new(set, &units, &scaling);
+        // a row is where a one in its place comes back to
+        let line = |row: usize| {
+            let (mut out, mut one) = (vec![0.0; d], vec![0.0; set.span(q).len()]);
+            one[row - start] = 1.0;
+            rows.pull_back(0, &one, &mut out, &mut Work::default());
+            out
+        };
+        let (upper, lower) = (line(above), line(below));
         let mut all: Vec<Contribution> = (0..d)
             .map(|j| {
-                let difference = of(above, j) - of(below, j);
+                let difference = upper[j] - lower[j];
                 Contribution {
                     column: j,
                     above: set.features.value(above, j),

@@ -233,8 +233,6 @@ pub struct Facts {
     /// How the solver ended.
     #[serde(flatten)]
     pub report: Report,
-    /// The duality gap, of solvers that know one.
-    pub gap: Option<f64>,
     /// Whether the fit is on training and validation together.
     pub refit: bool,
     /// How settings were chosen, if any were.

@@ -313,6 +313,10 @@ impl RankSvm {
             PairWeight::Pair => vec![1.0 / total; counts.len()],
             PairWeight::Query => counts.iter().map(|&(pairs, _)| 1.0 / (pairs * total)).collect(),
         };
+        if !weight.iter().all(|w| w.is_finite()) {
+            let expected = "weights whose sum has an inverse".into();
+            return Err(Error::Data { expected, found: "a sum of weights that is almost 0".into() });
+        }
         Ok(Pairs { set, units, loss, weight, pairs: counts.iter().map(|&(pairs, _)| pairs).sum() })
     }
 
@@ -330,7 +334,6 @@ impl RankSvm {
             flat_queries: units.len() - pairs.units.len(),
             pairs: pairs.pairs,
             report: outcome.report,
-            gap: None,
             refit: outcome.refit,
             chosen: outcome.chosen,
             seed: data.seed,

@@ -163,6 +163,7 @@ fn gain(grade: f64, by: &Convention) -> Result<f64> {
         return Err(refuse("grades of 0 or more for a metric with gains (pairs and kendall take any grade)"));
     }
     match by.gain {
+        Gain::Linear if grade > 1e100 => Err(refuse("grades up to 1e100")),
         Gain::Linear => Ok(grade),
         Gain::Exp if grade > 500.0 => {
             Err(refuse("grades up to 500 for the gain 2^grade − 1 (--gain linear takes any)"))
@@ -257,10 +258,10 @@ fn reciprocal_stop(ranked: &Ranked, k: usize, by: &Convention, max_grade: f64) -
 
 /// Pairs of different grades that are in the right order, in the wrong one, and in the same group. O(n log n).
 fn pairs(ranked: &Ranked) -> (usize, usize, usize) {
-    let mut levels = ranked.grades.clone();
+    let mut levels: Vec<f64> = ranked.grades.iter().map(|g| g + 0.0).collect();
     levels.sort_by(f64::total_cmp);
     levels.dedup_by(|a, b| a.total_cmp(b).is_eq());
-    let level = |grade: &f64| levels.partition_point(|x| x.total_cmp(grade).is_lt());
+    let level = |grade: &f64| levels.partition_point(|x| x < grade);
     // counts of the documents so far by level, as a Fenwick tree
     let mut tree = vec![0usize; levels.len() + 1];
     let up_to = |tree: &[usize], level: usize| {

@@ -1,7 +1,8 @@
 //! Newton's method with a line search, for risks with a second derivative.
 
+use super::factor_shifted;
 use crate::error::{Error, Result};
-use crate::matrix::{axpy, factor_spd, finite, solve_factored};
+use crate::matrix::{axpy, finite, solve_factored};
 use crate::traits::{Progress, Risk, Solver, Stop};
 
 /// Up to this many parameters the Hessian is written out; above, it is used through its products (CG).
@@ -142,13 +143,16 @@ impl<'a> Newton<'a> {
         if self.memory.hessian.is_empty() {
             self.memory.hessian.resize(self.theta.len().pow(2), 0.0);
             if !self.risk.hessian(&mut self.memory.hessian)? {
-                return Err(Self::no_curvature());
+                // no Hessian, or one whose making would take too much memory
+                self.memory.hessian.clear();
+                self.explicit = false;
+                return self.solve_by_products();
             }
             self.seen.clear();
             self.matrix.clear();
         }
         if self.matrix.is_empty() {
-            self.factorise()?;
+            factor_shifted(&self.memory.hessian, self.lambda, self.theta.len(), &mut self.matrix)?;
         }
         let p = &mut self.direction;
         p.iter_mut().zip(&self.grad).for_each(|(p, g)| *p = -g);
@@ -164,22 +168,6 @@ impl<'a> Newton<'a> {
             axpy(share - back, &seen.step, p);
         }
         Ok(())
-    }
-
-    /// Cholesky's factor of `H + λ`. Where λ is lost in the rounding of H, a larger shift gives shorter steps downhill.
-    fn factorise(&mut self) -> Result<()> {
-        let (d, hessian) = (self.theta.len(), &self.memory.hessian);
-        let largest = (0..d).fold(self.lambda, |a, j| a.max(hessian[j * d + j]));
-        let mut shift = self.lambda;
-        loop {
-            self.matrix.clone_from(hessian);
-            (0..d).for_each(|j| self.matrix[j * d + j] += shift);
-            if factor_spd(&mut self.matrix, d) {
-                return Ok(());
-            }
-            shift = (10.0 * shift).max(1e-14 * largest);
-            finite("the Hessian", shift)?;
-        }
     }
 
     /// `p ≈ −(H + λ)⁻¹ g` by conjugate gradients.
@@ -253,7 +241,7 @@ impl Solver for Newton<'_> {
     fn progress(&self) -> Progress {
         let gradient = self.relative();
         let done = if gradient <= self.tol { Some(Stop::Gradient) } else { self.stalled.then_some(Stop::Stalled) };
-        Progress { objective: self.objective, gradient, done }
+        Progress { objective: self.objective, gradient, gap: None, done }
     }
 
     fn theta(&self) -> &[f64] {

@@ -12,8 +12,10 @@ pub struct Report {
     pub iterations: usize,
     /// Ridge and risk together.
     pub objective: f64,
-    /// Norm of the gradient, relative to the one at zero.
+    /// Norm of the gradient, relative to the one at zero; 0 of solvers that have none.
     pub gradient: f64,
+    /// How far the objective may be above its minimum, of solvers that know.
+    pub gap: Option<f64>,
     /// Why it stopped.
     pub stop: Stop,
 }
@@ -50,7 +52,7 @@ pub fn run(solver: &mut dyn Solver, max_iter: usize, watch: &Watch) -> Result<Re
             if watch.stopped() { Some(Stop::Interrupted) } else { (iterations >= max_iter).then_some(Stop::Iterations) }
         });
         if let Some(stop) = stop {
-            return Ok(Report { iterations, objective: now.objective, gradient: now.gradient, stop });
+            return Ok(Report { iterations, objective: now.objective, gradient: now.gradient, gap: now.gap, stop });
         }
         solver.step()?;
         iterations += 1;

@@ -1,3 +1,4 @@
 //! Losses in score space; none of them sees a feature.
 
+pub mod lists;
 pub mod pair_hinge;

@@ -1,0 +1,3 @@
+//! Documents to places, one to one.
+
+pub mod places;

@@ -1,0 +1,331 @@
+//! Whole lists: which documents take the k head places, when the places below do not differ.
+//!
+//! With weights `exp(s_i c_j)` of document i at place j, `c_1 ≥ … ≥ c_k ≥ 0` and 0 below, the law of all orders is
+//! known from its head: the rest of the list is in any order. Documents are walked one by one, and the states are the
+//! sets of places taken so far:
+//!
+//! ```text
+//! A_i[S] = t_i A_{i−1}[S] + Σ_{j ∈ S} B_ij A_{i−1}[S∖j],   A_0[∅] = 1,   Z = A_n[all places]
+//! ```
+//!
+//! Every term is positive, so nothing cancels: the error is a few units in the last place per document.
+
+use crate::error::{Error, Result};
+
+/// The most head places: time and memory double with each.
+pub const MOST: usize = 16;
+
+/// Above this many numbers the forward table is kept for some documents only, and made again block by block.
+const TABLE: usize = 1 << 22;
+
+/// Scratch, made once and used again.
+#[derive(Default)]
+pub struct Work {
+    order: Vec<u32>,
+    weights: Vec<f64>,
+    stay: Vec<f64>,
+    lift: Vec<f64>,
+    /// Forward states of one block of documents, and at the start of each block.
+    inside: Vec<f64>,
+    starts: Vec<f64>,
+    back: Vec<f64>,
+    spare: Vec<f64>,
+}
+
+/// `log Z` of a list, and the probability of each document at each head place.
+///
+/// ```text
+/// Z = Σ over ordered choices y of k documents   exp(Σ_j s_{y(j)} c_j)
+/// ```
+///
+/// `marginals` is `n × k`, row by row; with fewer than k documents only the first n places exist, and the table is `n × n`.
+/// [EFM] Eqs. (4), (11)-(14) for a list of any length. Cost O(n k 2^k) time, O(√n 2^k) memory on long lists.
+///
+/// No underflow: weights are divided by the duals of the best order, which is sorting (the rearrangement inequality, [EFM]
+/// footnote 2), so that the best order has weight 1 and no edge more. With `s` descending, document i ≤ k is lifted
+/// by `u_i = Σ_{l=i}^{k−1} (s_l − s_{l+1}) c_{l+1}` and place j by `s_j c_j − u_j`.
+///
+/// ```
+/// use ordain::structure::matching::places::{log_sum, Work};
+/// let mut marginals = [0.0; 3];
+/// let log_z = log_sum(&[1.0, 0.0, 0.0], &[1.0], &mut Work::default(), &mut marginals)?;
+/// assert!((log_z - (1f64.exp() + 2.0).ln()).abs() < 1e-15);
+/// assert!((marginals[0] - 1f64.exp() / (1f64.exp() + 2.0)).abs() < 1e-15);
+/// # Ok::<(), ordain::Error>(())
+/// ```
+pub fn log_sum(s: &[f64], c: &[f64], work: &mut Work, marginals: &mut [f64]) -> Result<f64> {
+    let (n, k) = (s.len(), c.len().min(s.len()));
+    let c = &c[..k];
+    debug_assert!(c.windows(2).all(|pair| pair[0] >= pair[1]) && c.iter().all(|&c| c >= 0.0));
+    if k > MOST {
+        return Err(Error::Setting {
+            name: "places".into(),
+            expected: format!("at most {MOST}"),
+            found: k.to_string(),
+        });
+    }
+    if !s.iter().all(|s| s.is_finite()) {
+        return Err(Error::NotFinite { what: "a score" });
+    }
+    if k == 0 {
+        return Ok(0.0);
+    }
+    let lifted = work.shift(s, c);
+    let z = work.sweep(n, k, marginals);
+    Ok(z.ln() + lifted)
+}
+
+impl Work {
+    /// Sets the weights, divided by the duals of the best order; the logarithm of what they were divided by.
+    fn shift(&mut self, s: &[f64], c: &[f64]) -> f64 {
+        let (n, k) = (s.len(), c.len());
+        self.order.clear();
+        self.order.extend(0..n as u32);
+        let best = |a: &u32, b: &u32| s[*b as usize].total_cmp(&s[*a as usize]).then(a.cmp(b));
+        if k < n {
+            self.order.select_nth_unstable_by(k, best);
+        }
+        self.order[..k].sort_unstable_by(best);
+        self.stay.clear();
+        self.stay.resize(n, 1.0);
+        self.lift.clear();
+        self.lift.resize(n, 0.0);
+        let (mut up, mut lifted, mut places) = (0.0, 0.0, [0.0; MOST]);
+        for place in (0..k).rev() {
+            let here = self.order[place] as usize;
+            if place + 1 < k {
+                up += (s[here] - s[self.order[place + 1] as usize]) * c[place + 1];
+            }
+            self.lift[here] = up;
+            self.stay[here] = (-up).exp();
+            places[place] = s[here] * c[place] - up;
+            lifted += s[here] * c[place];
+        }
+        self.weights.clear();
+        self.weights.reserve(n * k);
+        for (s, lift) in s.iter().zip(&self.lift) {
+            self.weights.extend(c.iter().zip(&places).map(|(c, place)| (s * c - lift - place).exp()));
+        }
+        lifted
+    }
+
+    /// Forward and backward over the documents; the sum over all choices.
+    fn sweep(&mut self, n: usize, k: usize, marginals: &mut [f64]) -> f64 {
+        let states = 1usize << k;
+        let block = if n * states <= TABLE { n } else { (n as f64).sqrt().ceil() as usize };
+        let blocks = n.div_ceil(block);
+        self.inside.resize((block + 1) * states, 0.0);
+        self.starts.resize(blocks * states, 0.0);
+        self.back.clear();
+        self.back.resize(states, 0.0);
+        self.back[states - 1] = 1.0;
+        self.spare.resize(states, 0.0);
+        self.starts[..states].fill(0.0);
+        self.starts[0] = 1.0;
+        for b in 0..blocks - 1 {
+            self.forward(b, block, n, k);
+            let end = block * states;
+            self.starts[(b + 1) * states..(b + 2) * states].copy_from_slice(&self.inside[end..end + states]);
+        }
+        let mut z = 0.0;
+        for b in (0..blocks).rev() {
+            let rows = self.forward(b, block, n, k);
+            if b + 1 == blocks {
+                z = self.inside[rows.len() * states + states - 1];
+            }
+            for i in rows.clone().rev() {
+                let at = (i - rows.start) * states;
+                let (weights, out) = (&self.weights[i * k..(i + 1) * k], &mut marginals[i * k..(i + 1) * k]);
+                step_back(&self.inside[at..at + states], &self.back, self.stay[i], weights, &mut self.spare, out);
+                out.iter_mut().zip(weights).for_each(|(p, w)| *p *= w / z);
+                std::mem::swap(&mut self.back, &mut self.spare);
+            }
+        }
+        z
+    }
+
+    /// The forward states of one block, from its start; its documents.
+    fn forward(&mut self, b: usize, block: usize, n: usize, k: usize) -> std::ops::Range<usize> {
+        let states = 1usize << k;
+        let rows = b * block..((b + 1) * block).min(n);
+        self.inside[..states].copy_from_slice(&self.starts[b * states..(b + 1) * states]);
+        for (i, row) in rows.clone().enumerate() {
+            let (old, new) = self.inside[i * states..(i + 2) * states].split_at_mut(states);
+            step(old, self.stay[row], &self.weights[row * k..(row + 1) * k], new);
+        }
+        rows
+    }
+}
+
+/// One document forward: `new[S] = stay·old[S] + Σ_{j ∈ S} w_j old[S∖j]`.
+///
+/// The three lowest places are the lanes of a group of eight states, moved between by hand; the others join whole groups.
+fn step(old: &[f64], stay: f64, w: &[f64], new: &mut [f64]) {
+    if w.len() < 3 {
+        for (set, new) in new.iter_mut().enumerate() {
+            *new = stay * old[set]
+                + (0..w.len()).filter(|j| set >> j & 1 == 1).map(|j| w[j] * old[set ^ 1 << j]).sum::<f64>();
+        }
+        return;
+    }
+    let (groups, _) = old.as_chunks::<8>();
+    for (h, new) in new.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        let o = &groups[h];
+        let mut x = o.map(|o| stay * o);
+        for lane in [1, 3, 5, 7] {
+            x[lane] += w[0] * o[lane - 1];
+        }
+        for lane in [2, 3, 6, 7] {
+            x[lane] += w[1] * o[lane - 2];
+        }
+        for lane in [4, 5, 6, 7] {
+            x[lane] += w[2] * o[lane - 4];
+        }
+        let mut rest = h;
+        while rest != 0 {
+            let bit = rest & rest.wrapping_neg();
+            rest ^= bit;
+            let (w, o) = (w[3 + bit.trailing_zeros() as usize], &groups[h ^ bit]);
+            for lane in 0..8 {
+                x[lane] += w * o[lane];
+            }
+        }
+        *new = x;
+    }
+}
+
+/// One document backward: `new[S] = stay·back[S] + Σ_{j ∉ S} w_j back[S∪j]`, and `sums[j] = Σ_{S ∌ j} forward[S] back[S∪j]`.
+fn step_back(forward: &[f64], back: &[f64], stay: f64, w: &[f64], new: &mut [f64], sums: &mut [f64]) {
+    sums.fill(0.0);
+    if w.len() < 3 {
+        for set in 0..back.len() {
+            new[set] = stay * back[set];
+            for j in (0..w.len()).filter(|j| set >> j & 1 == 0) {
+                new[set] += w[j] * back[set | 1 << j];
+                sums[j] += forward[set] * back[set | 1 << j];
+            }
+        }
+        return;
+    }
+    let (groups, all) = (back.as_chunks::<8>().0, back.len() / 8 - 1);
+    let mut low = [[0.0; 8]; 3];
+    let mut high = [[0.0; 8]; MOST - 3];
+    for (h, (f, new)) in forward.as_chunks::<8>().0.iter().zip(new.as_chunks_mut::<8>().0).enumerate() {
+        let g = &groups[h];
+        let mut x = g.map(|g| stay * g);
+        for (j, lanes) in [[0, 2, 4, 6], [0, 1, 4, 5], [0, 1, 2, 3]].into_iter().enumerate() {
+            for lane in lanes {
+                x[lane] += w[j] * g[lane + (1 << j)];
+                low[j][lane] += f[lane] * g[lane + (1 << j)];
+            }
+        }
+        let mut rest = !h & all;
+        while rest != 0 {
+            let bit = rest & rest.wrapping_neg();
+            rest ^= bit;
+            let j = bit.trailing_zeros() as usize;
+            let (w, g, sum) = (w[3 + j], &groups[h | bit], &mut high[j]);
+            for lane in 0..8 {
+                x[lane] += w * g[lane];
+                sum[lane] += f[lane] * g[lane];
+            }
+        }
+        *new = x;
+    }
+    for (sum, lanes) in sums.iter_mut().zip(low.iter().chain(&high)) {
+        *sum = lanes.iter().sum();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The slow truth: every ordered choice of k documents.
+    fn slow(s: &[f64], c: &[f64]) -> (f64, Vec<f64>) {
+        let (n, k) = (s.len(), c.len().min(s.len()));
+        let mut terms: Vec<(f64, Vec<usize>)> = vec![];
+        fn go(s: &[f64], c: &[f64], chosen: &mut Vec<usize>, score: f64, terms: &mut Vec<(f64, Vec<usize>)>) {
+            if chosen.len() == c.len() {
+                return terms.push((score, chosen.clone()));
+            }
+            for i in 0..s.len() {
+                if !chosen.contains(&i) {
+                    chosen.push(i);
+                    go(s, c, chosen, score + s[i] * c[chosen.len() - 1], terms);
+                    chosen.pop();
+                }
+            }
+        }
+        go(s, &c[..k], &mut vec![], 0.0, &mut terms);
+        let top = terms.iter().fold(f64::NEG_INFINITY, |a, t| a.max(t.0));
+        let z: f64 = terms.iter().map(|t| (t.0 - top).exp()).sum();
+        let mut marginals = vec![0.0; n * k];
+        for (score, chosen) in &terms {
+            chosen.iter().enumerate().for_each(|(j, &i)| marginals[i * k + j] += (score - top).exp() / z);
+        }
+        (top + z.ln(), marginals)
+    }
+
+    fn places(k: usize, log: bool) -> Vec<f64> {
+        (0..k).map(|j| if log { 1.0 / ((j + 2) as f64).log2() } else { (k - j) as f64 }).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+        #[test]
+        fn the_recursion_equals_enumeration(
+            s in prop::collection::vec(prop_oneof![-2.0..2.0f64, (-3..3i32).prop_map(f64::from)], 1..9),
+            k in 1usize..6, log in any::<bool>(), scale in prop::sample::select(vec![0.1, 1.0, 30.0]), shift in prop::sample::select(vec![0.0, 1e4, -1e4]),
+        ) {
+            let s: Vec<f64> = s.iter().map(|x| x * scale + shift).collect();
+            let c = places(k, log);
+            let (n, k) = (s.len(), k.min(s.len()));
+            let mut marginals = vec![0.0; n * k];
+            let fast = log_sum(&s, &c, &mut Work::default(), &mut marginals).unwrap();
+            let (log_z, truth) = slow(&s, &c);
+            let tol = if shift == 0.0 { 1e-12 } else { 1e-10 };
+            prop_assert!((fast - log_z).abs() <= tol * (1.0 + log_z.abs()));
+            for (a, b) in marginals.iter().zip(&truth) {
+                prop_assert!((a - b).abs() <= tol * 10.0, "{a} {b}");
+            }
+            for j in 0..k {
+                prop_assert!(((0..n).map(|i| marginals[i * k + j]).sum::<f64>() - 1.0).abs() < 1e-12);
+            }
+            prop_assert!((0..n).all(|i| marginals[i * k..(i + 1) * k].iter().sum::<f64>() < 1.0 + 1e-12));
+        }
+    }
+
+    #[test]
+    fn blocks_change_nothing() {
+        // long enough for several blocks at k = 10
+        let s: Vec<f64> = (0..5000).map(|i| ((i * 7919) % 1009) as f64 / 300.0).collect();
+        let c = places(10, true);
+        let mut marginals = vec![0.0; 50_000];
+        let mut work = Work::default();
+        log_sum(&s, &c, &mut work, &mut marginals).unwrap();
+        assert!(work.starts.len() > 1024);
+        for j in 0..10 {
+            assert!(((0..5000).map(|i| marginals[i * 10 + j]).sum::<f64>() - 1.0).abs() < 1e-11);
+        }
+        // slope of log Z by differences
+        let moved = |by: f64| {
+            let mut s = s.clone();
+            s[17] += by;
+            log_sum(&s, &c, &mut Work::default(), &mut vec![0.0; 50_000]).unwrap()
+        };
+        let slope = (moved(1e-4) - moved(-1e-4)) / 2e-4;
+        let expected: f64 = (0..10).map(|j| c[j] * marginals[170 + j]).sum();
+        assert!((slope - expected).abs() < 1e-6, "{slope} {expected}");
+    }
+
+    #[test]
+    fn a_document_that_dominates_everything_is_no_trouble() {
+        let mut marginals = vec![0.0; 12];
+        let log_z = log_sum(&[1e6, 3.0, 2.0, 1.0], &[3.0, 2.0, 1.0], &mut Work::default(), &mut marginals).unwrap();
+        assert!((log_z - slow(&[1e6, 3.0, 2.0, 1.0], &[3.0, 2.0, 1.0]).0).abs() < 1e-6);
+        assert!((marginals[0] - 1.0).abs() < 1e-12);
+        assert!(log_sum(&[f64::NAN], &[1.0], &mut Work::default(), &mut [0.0]).is_err());
+    }
+}

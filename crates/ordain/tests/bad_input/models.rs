@@ -1,0 +1,272 @@
+//! Damaged model files: refused, or the same model.
+
+use super::mutate;
+use super::suite::{Check, Suite, clear, ensure};
+use super::{memory, pipeline};
+use ordain::data::synthetic::Synthetic;
+use ordain::data::{Missing, RankSet};
+use ordain::method::{Fitted, Method, Training};
+use ordain::random::Random;
+use ordain::solver::run::Watch;
+use ordain::{Error, model_file};
+use serde_json::{Value, json};
+use std::path::Path;
+
+const CASES: usize = 20_000;
+const PATH: &str = "some/model.ordain";
+
+fn small() -> (RankSet, Fitted) {
+    let set = Synthetic { queries: 12, documents: (3, 6), features: 4, ..Synthetic::default() }.make();
+    let method: Method = "ranksvm[scale=global,lambda=1]".parse().expect("a method");
+    let (train, means) = (set.all(), set.column_means(&set.all()));
+    let training = Training { missing: Missing::Mean, means: Some(&means), ..Training::new(&set, &train) };
+    let model = method.fit(&training, &Watch::NOBODY).expect("a model");
+    // what is in the file, as far as JSON keeps it
+    let model = model_file::from_bytes(&model_file::to_bytes(&model), Path::new(PATH)).expect("a model");
+    (set, model)
+}
+
+/// The parts of a model file: the JSON of safetensors, and the bytes of the tensors.
+fn parts(file: &[u8]) -> (Value, Vec<u8>) {
+    let len = u64::from_le_bytes(*file.first_chunk().expect("a length")) as usize;
+    (serde_json::from_slice(&file[8..8 + len]).expect("JSON"), file[8 + len..].to_vec())
+}
+
+/// A model file of these parts.
+fn joined(json: &Value, tensors: &[u8]) -> Vec<u8> {
+    let mut head = serde_json::to_vec(json).expect("JSON");
+    head.resize(head.len().next_multiple_of(8), b' ');
+    [&(head.len() as u64).to_le_bytes()[..], &head, tensors].concat()
+}
+
+/// The header of ordain inside of the JSON of safetensors.
+fn header(json: &Value) -> Value {
+    serde_json::from_str(json["__metadata__"]["ordain"].as_str().expect("a header")).expect("JSON")
+}
+
+fn set_header(json: &mut Value, header: &Value) {
+    json["__metadata__"]["ordain"] = header.to_string().into();
+}
+
+/// Gives forged parts a right checksum, so that what lies behind it is tested too.
+fn sealed(json: &Value, header: &Value, tensors: &[u8]) -> Vec<u8> {
+    let (mut json, mut header) = (json.clone(), header.clone());
+    header["checksum"] = "0".repeat(64).into();
+    let text = header.to_string();
+    let mut hash = blake3::Hasher::new();
+    hash.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+    let mut names: Vec<&String> =
+        json.as_object().expect("an object").keys().filter(|k| *k != "__metadata__").collect();
+    names.sort();
+    for name in names {
+        let tensor = &json[name];
+        let (dtype, shape) = (tensor["dtype"].as_str().unwrap_or(""), tensor["shape"].as_array().cloned());
+        let shape: Vec<u64> = shape.unwrap_or_default().iter().filter_map(Value::as_u64).collect();
+        let at = |k: usize| tensor["data_offsets"][k].as_u64().unwrap_or(0) as usize;
+        hash.update(format!("\n{name} {dtype} {shape:?}\n").as_bytes());
+        hash.update(tensors.get(at(0)..at(1)).unwrap_or(&[]));
+    }
+    header["checksum"] = hash.finalize().to_hex().to_string().into();
+    set_header(&mut json, &header);
+    joined(&json, tensors)
+}
+
+/// Loads a damaged file; whether it was refused.
+fn refused(file: &[u8], truth: &Fitted) -> Check<bool> {
+    let (loaded, peak) = memory::peak(|| model_file::from_bytes(file, Path::new(PATH)));
+    ensure!(peak < (1 << 20) + 64 * file.len(), "too much memory", "{peak} bytes for {}", file.len());
+    match loaded {
+        Ok(model) => {
+            ensure!(model == *truth, "a damaged file gives another model", "{model:?}");
+            Ok(false)
+        }
+        Err(error) => {
+            ensure!(matches!(error, Error::Model { .. }), "not an error of a model", "{error}");
+            clear(&error, &[(Path::new(PATH), &[])]).map(|()| true)
+        }
+    }
+}
+
+/// Puts strange things into JSON, at a random place.
+fn strange(json: &mut Value, random: &mut Random) {
+    let at = |n: usize, random: &mut Random| random.below(n.max(1));
+    match json {
+        Value::Object(map) if !map.is_empty() && random.below(6) > 0 => {
+            let keys: Vec<String> = map.keys().cloned().collect();
+            let (a, b) = (keys[at(keys.len(), random)].clone(), keys[at(keys.len(), random)].clone());
+            match random.below(8) {
+                0 => drop(map.remove(&a)),
+                1 if a != b => {
+                    let (x, y) = (map[&a].clone(), map[&b].clone());
+                    (map[&a], map[&b]) = (y, x);
+                }
+                2 => {
+                    let x = map[&a].clone();
+                    map.insert(format!("{a}_"), x);
+                }
+                _ => strange(&mut map[&a], random),
+            }
+        }
+        Value::Array(list) if !list.is_empty() && random.below(4) > 0 => {
+            let (k, n) = (at(list.len(), random), list.len());
+            match random.below(5) {
+                0 => drop(list.remove(k)),
+                1 => list.push(list[k].clone()),
+                2 => list.swap(k, n - 1),
+                _ => strange(&mut list[k], random),
+            }
+        }
+        other => {
+            let list = [
+                json!(null),
+                json!(true),
+                json!(-1),
+                json!(0),
+                json!(2),
+                json!(1.5),
+                json!(u64::MAX),
+                json!(1e300),
+                json!(""),
+                json!("F16"),
+                json!("x".repeat(64)),
+                json!("0".repeat(64)),
+                json!([]),
+                json!({}),
+                json!([[[1]]]),
+                json!([u64::MAX, 2]),
+                json!([1u64 << 40]),
+                json!([4, 1]),
+                json!("query"),
+                json!(99),
+            ];
+            *other = list[random.below(list.len())].clone();
+        }
+    }
+}
+
+#[test]
+fn damaged_models() {
+    let mut suite = Suite::new();
+    let (_, truth) = small();
+    let whole = model_file::to_bytes(&truth);
+    let mut random = Random::new(600);
+    let mut count = 0;
+    for turn in 0..CASES {
+        let (mut json, tensors) = parts(&whole);
+        let (file, told) = match turn % 8 {
+            0..=4 => mutate::binary(&whole, &mut random),
+            5 => {
+                let mut file = whole.clone();
+                let lengths = [0, 1, 7, file.len() as u64 - 8, file.len() as u64 - 7, 1 << 31, 100_000_001, u64::MAX];
+                let length = [lengths[random.below(8)], random.bits(), random.below(2 * file.len()) as u64];
+                file[..8].copy_from_slice(&length[random.below(3)].to_le_bytes());
+                (file, "another length of the header".to_owned())
+            }
+            6 => {
+                strange(&mut json, &mut random);
+                (joined(&json, &tensors), "JSON of safetensors".to_owned())
+            }
+            _ => {
+                let mut header = header(&json);
+                strange(&mut header, &mut random);
+                set_header(&mut json, &header);
+                (joined(&json, &tensors), "header of ordain".to_owned())
+            }
+        };
+        let text = file.clone();
+        count +=
+            usize::from(suite.run(&format!("model {turn} ({told})"), &text, || refused(&file, &truth)) == Some(true));
+    }
+    assert!(count * 100 >= suite.cases * 95, "{count} of {} refused", suite.cases);
+    suite.finish();
+}
+
+/// Every byte of the file matters, but for the white space after the JSON.
+#[test]
+fn every_bit_of_a_model() {
+    let mut suite = Suite::new();
+    let (_, truth) = small();
+    let whole = model_file::to_bytes(&truth);
+    let mut accepted = 0;
+    for bit in 0..8 * whole.len() {
+        let mut file = whole.clone();
+        file[bit / 8] ^= 1 << (bit % 8);
+        let outcome = suite.run(&format!("bit {bit}"), &file, || refused(&file, &truth));
+        accepted += usize::from(outcome == Some(false));
+    }
+    assert!(accepted <= 8, "{accepted} flips were not seen");
+    for len in 0..whole.len() {
+        let outcome = suite.run(&format!("{len} bytes"), &whole[..len], || refused(&whole[..len], &truth));
+        assert_ne!(outcome, Some(false), "{len} bytes were taken for the whole file");
+    }
+    suite.finish();
+}
+
+/// Files with a right checksum and impossible contents: refused, or a model that gives finite scores.
+#[test]
+fn forged_models() {
+    let mut suite = Suite::new();
+    let (set, truth) = small();
+    let (json, tensors) = parts(&model_file::to_bytes(&truth));
+    let plain = header(&json);
+    assert_eq!(sealed(&json, &plain, &tensors), model_file::to_bytes(&truth), "the checksum is understood");
+    let mut random = Random::new(700);
+    for turn in 0..CASES / 4 {
+        let (mut json, mut header, mut tensors) = (json.clone(), plain.clone(), tensors.clone());
+        match turn % 4 {
+            0 => strange(&mut json, &mut random),
+            1 | 2 => strange(&mut header, &mut random),
+            _ => {
+                let at = random.below(tensors.len() / 4) * 4;
+                let strange = [f32::NAN, f32::INFINITY, -0.0, f32::MAX, 1e-45][random.below(5)];
+                tensors[at..at + 4].copy_from_slice(&strange.to_le_bytes());
+            }
+        }
+        if json.get("__metadata__").and_then(|m| m.get("ordain")).is_none() || !header.is_object() {
+            continue;
+        }
+        let file = sealed(&json, &header, &tensors);
+        suite.run(&format!("forged {turn}"), &file, || {
+            let model = match model_file::from_bytes(&file, Path::new(PATH)) {
+                Ok(model) => model,
+                Err(error) => return clear(&error, &[(Path::new(PATH), &[])]),
+            };
+            let ranker = &model.ranker;
+            let global = ranker.global.iter().flat_map(|affine| affine.offset.iter().chain(&affine.factor));
+            let singles = global.chain(ranker.means.iter().flatten()).map(|&x| f64::from(x));
+            let finite = singles.chain(ranker.weights.iter().copied()).all(f64::is_finite);
+            ensure!(finite, "a model with numbers that are not finite", "{ranker:?}");
+            let mut set = set.clone();
+            if ranker.prepare(&mut set).is_ok() {
+                ranker.scores(&set);
+                ranker.explain(&set, 0, 0, 1);
+            }
+            Ok(())
+        });
+    }
+    suite.finish();
+}
+
+/// A newer format is named, and the way out too.
+#[test]
+fn a_newer_format() {
+    let mut suite = Suite::new();
+    let (_, truth) = small();
+    let (json, tensors) = parts(&model_file::to_bytes(&truth));
+    let mut newer = header(&json);
+    newer["format"] = 2.into();
+    let file = sealed(&json, &newer, &tensors);
+    suite.run("format 2", &file, || {
+        let error = model_file::from_bytes(&file, Path::new(PATH)).err().map(|e| e.to_string()).unwrap_or_default();
+        ensure!(error.contains("format 2") && error.contains("newer"), "unclear", "{error}");
+        Ok(())
+    });
+    let path = suite.path("kept.ordain");
+    suite.run("a data file", b"", || {
+        std::fs::write(&path, "1 qid:1 1:2\n").expect("a file");
+        let error = model_file::load(&path).err().map(|e| e.to_string()).unwrap_or_default();
+        ensure!(error.contains("not an ordain model"), "unclear", "{error}");
+        pipeline::again(&Synthetic::default().make(), &path.with_extension("txt"))
+    });
+    suite.finish();
+}

@@ -1,0 +1,280 @@
+//! Readers written the plain way, line by line with the standard library: what the files mean.
+
+use super::suite::{Check, ensure};
+use ordain::data::RankSet;
+use ordain::data::trec::{Judged, Run};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// A document as the file has it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Row {
+    grade: Option<f64>,
+    weight: Option<f64>,
+    query: Vec<u8>,
+    document: Option<Vec<u8>>,
+    values: BTreeMap<u32, f32>,
+}
+
+/// The rows of a file, or the line that is wrong (0 where it is not about one line).
+pub(crate) type Rows = Result<Vec<Row>, usize>;
+
+/// Whether a LETOR text may be refused although its rows can be told: for line ends that are only CR, for query ids
+/// that are not UTF-8, and for two columns of one name.
+pub(crate) fn doubtful(text: &[u8], rows: &[Row]) -> bool {
+    let lone = text.split(|&b| b == b'\n').any(|line| trimmed(line).contains(&b'\r'));
+    let ids: BTreeSet<u32> = rows.iter().flat_map(|row| row.values.keys().copied()).collect();
+    let mut names: BTreeMap<u32, String> = ids.iter().map(|id| (*id, id.to_string())).collect();
+    for line in text.split(|&b| b == b'\n' || b == b'\r') {
+        let line = String::from_utf8_lossy(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)).into_owned();
+        if let Some((id, name)) =
+            line.trim_start_matches(|c| c <= ' ').strip_prefix('#').and_then(|l| l.split_once(':'))
+            && let Some(old) = id.parse().ok().and_then(|id| names.get_mut(&id))
+        {
+            *old = name.trim().to_owned();
+        }
+    }
+    let distinct: BTreeSet<&String> = names.values().collect();
+    lone || distinct.len() < names.len() || rows.iter().any(|row| std::str::from_utf8(&row.query).is_err())
+}
+
+/// Whether a text may be refused early for its bytes alone: CR inside of lines, or not UTF-8.
+pub(crate) fn strange(text: &[u8]) -> bool {
+    text.split(|&b| b == b'\n').any(|line| trimmed(line).contains(&b'\r')) || std::str::from_utf8(text).is_err()
+}
+
+/// A line without the CR at its end.
+fn trimmed(line: &[u8]) -> &[u8] {
+    &line[..line.iter().rposition(|&b| b != b'\r').map_or(0, |last| last + 1)]
+}
+
+fn number(token: &[u8]) -> Option<f64> {
+    std::str::from_utf8(token).ok()?.parse::<f64>().ok().filter(|x| x.is_finite())
+}
+
+/// A value of a feature; NaN where it is missing and that is allowed.
+fn value(token: &[u8], keep: bool) -> Option<f32> {
+    if token.is_empty() || token.eq_ignore_ascii_case(b"null") || token.eq_ignore_ascii_case(b"nan") {
+        return keep.then_some(f32::NAN);
+    }
+    std::str::from_utf8(token).ok()?.parse::<f32>().ok().filter(|x| x.is_finite())
+}
+
+/// LETOR text, with the text of `FILE.query` where there is one.
+pub(crate) fn letor(text: &[u8], sizes: Option<&[u8]>, keep: bool) -> Rows {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let (mut rows, mut loose) = (vec![], 0);
+    let lines = text.split(|&b| b == b'\n').enumerate();
+    for (i, line) in lines.flat_map(|(i, line)| trimmed(line).split(|&b| b == b'\r').map(move |part| (i, part))) {
+        if line.contains(&0) {
+            return Err(i + 1);
+        }
+        let comment = line.iter().position(|&b| b == b'#');
+        let words: Vec<&[u8]> =
+            line[..comment.unwrap_or(line.len())].split(|&b| b <= b' ').filter(|w| !w.is_empty()).collect();
+        let Some((grade, mut rest)) = words.split_first() else { continue };
+        let mut row = Row { grade: Some(number(grade).ok_or(i + 1)?), ..Row::default() };
+        match rest.split_first() {
+            Some((first, others)) if first.starts_with(b"qid:") => {
+                row.query = first[4..].to_vec();
+                if row.query.is_empty() {
+                    return Err(i + 1);
+                }
+                rest = others;
+            }
+            _ => loose += 1,
+        }
+        for pair in rest {
+            let colon = pair.iter().position(|&b| b == b':').ok_or(i + 1)?;
+            let (index, x) = (&pair[..colon], &pair[colon + 1..]);
+            if index.is_empty() || !index.iter().all(u8::is_ascii_digit) {
+                return Err(i + 1);
+            }
+            let zeros = index.iter().take_while(|&&b| b == b'0').count();
+            let digits = String::from_utf8_lossy(&index[zeros.min(index.len() - 1)..]).into_owned();
+            let index = digits.parse::<u32>().ok().filter(|&n| n < u32::MAX).ok_or(i + 1)?;
+            if row.values.insert(index, value(x, keep).ok_or(i + 1)?).is_some() {
+                return Err(i + 1);
+            }
+        }
+        row.document = comment.map(|at| document(&line[at + 1..]));
+        rows.push(row);
+    }
+    if rows.iter().all(|row| row.values.is_empty()) || loose != 0 && loose != rows.len() {
+        return Err(0);
+    }
+    if loose > 0 {
+        let sizes = parsed_sizes(sizes.ok_or(0usize)?, rows.len())?;
+        let queries = sizes.iter().enumerate().flat_map(|(q, &n)| std::iter::repeat_n(q + 1, n));
+        rows.iter_mut().zip(queries).for_each(|(row, q)| row.query = q.to_string().into_bytes());
+    }
+    Ok(rows)
+}
+
+/// The sizes above 0, if they add up to the number of rows.
+fn parsed_sizes(text: &[u8], rows: usize) -> Result<Vec<usize>, usize> {
+    let text = std::str::from_utf8(text).map_err(|_| 0usize)?.trim_start_matches('\u{feff}');
+    let words = text.lines().map(str::trim).filter(|word| !word.is_empty());
+    let sizes: Vec<usize> = words.map(|word| word.parse().map_err(|_| 0usize)).collect::<Result<_, _>>()?;
+    let total = sizes.iter().try_fold(0usize, |sum, &n| sum.checked_add(n)).ok_or(0usize)?;
+    if total == rows { Ok(sizes.into_iter().filter(|&n| n > 0).collect()) } else { Err(0) }
+}
+
+fn document(comment: &[u8]) -> Vec<u8> {
+    let first = |text: &[u8]| text.split(|&b| b <= b' ').find(|word| !word.is_empty()).map_or(vec![], <[u8]>::to_vec);
+    if let Some(at) = comment.windows(5).position(|w| w == b"docid") {
+        let after = &comment[at + 5..];
+        let sign = after.iter().position(|&b| b > b' ');
+        if let Some(sign) = sign.filter(|&sign| after[sign] == b'=') {
+            return first(&after[sign + 1..]);
+        }
+    }
+    first(comment)
+}
+
+/// A table without quotes.
+pub(crate) fn table(text: &[u8], delimiter: u8, keep: bool) -> Rows {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    // a line ends with LF, with CR, or with both
+    let (mut lines, mut line, mut number_of) = (vec![], vec![], 1);
+    for (i, &b) in text.iter().enumerate() {
+        if b == b'\n' || b == b'\r' {
+            lines.push((number_of, std::mem::take(&mut line)));
+            number_of += usize::from(b == b'\n' || text.get(i + 1) != Some(&b'\n'));
+        } else {
+            line.push(b);
+        }
+    }
+    lines.push((number_of, line));
+    lines.retain(|(_, line)| !line.is_empty());
+    let fields = |line: &[u8]| line.split(|&b| b == delimiter).map(<[u8]>::to_vec).collect::<Vec<_>>();
+    let Some(((_, head), body)) = lines.split_first() else { return Err(0) };
+    let name = |f: &Vec<u8>| String::from_utf8_lossy(f).trim_start_matches('\u{feff}').trim().to_owned();
+    let head: Vec<String> = fields(head).iter().map(name).collect();
+    let find = |name: &str| head.iter().position(|h| h == name);
+    let special = [find("label"), find("docid"), find("weight"), find("qid")];
+    let query = special[3].ok_or(0usize)?;
+    let features: Vec<usize> = (0..head.len()).filter(|&j| !special.contains(&Some(j))).collect();
+    let names: BTreeSet<&String> = features.iter().map(|&j| &head[j]).collect();
+    if names.len() < features.len() || features.is_empty() || body.is_empty() {
+        return Err(0);
+    }
+    let mut rows = vec![];
+    for (at, line) in body {
+        let fields: Vec<Vec<u8>> = fields(line).iter().map(|f| f.trim_ascii().to_vec()).collect();
+        if fields.len() != head.len() || fields[query].is_empty() {
+            return Err(*at);
+        }
+        let numeric = |j: Option<usize>| j.map(|j| number(&fields[j]).ok_or(*at)).transpose();
+        let (grade, weight) = (numeric(special[0])?, numeric(special[2])?);
+        if weight.is_some_and(|w| w < 0.0) {
+            return Err(*at);
+        }
+        let mut row = Row { grade, weight, query: fields[query].clone(), ..Row::default() };
+        row.document = special[1].map(|j| fields[j].clone());
+        for (&j, id) in features.iter().zip(1..) {
+            row.values.insert(id, value(&fields[j], keep).ok_or(*at)?);
+        }
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// The set holds just these rows, those of a query together, queries in the order in which they first appear.
+pub(crate) fn same(set: &RankSet, rows: &[Row]) -> Check {
+    ensure!(set.rows() == rows.len(), "wrong number of rows", "{} for {}", set.rows(), rows.len());
+    let mut ids: Vec<u32> = rows.iter().flat_map(|r| r.values.keys().copied()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    if set.features.cols() != ids.len() {
+        ids = (ids[0].min(1)..=ids[ids.len() - 1]).collect();
+    }
+    ensure!(set.features.cols() == ids.len(), "wrong number of columns", "{} for {}", set.features.cols(), ids.len());
+    if set.columns.numbered {
+        let right = set.columns.names.iter().zip(&ids).all(|(name, id)| *name == id.to_string());
+        ensure!(right, "wrong columns", "{:?}", set.columns.names);
+    }
+    let mut seen: HashSet<&[u8]> = HashSet::new();
+    let order: Vec<&[u8]> = rows.iter().map(|r| &r.query[..]).filter(|q| seen.insert(q)).collect();
+    ensure!(set.len() == order.len(), "wrong number of queries", "{} for {}", set.len(), order.len());
+    for (q, id) in order.iter().enumerate() {
+        let right = std::str::from_utf8(id).is_ok_and(|id| id == set.query(q)) || std::str::from_utf8(id).is_err();
+        ensure!(right, "wrong query", "{:?}", set.query(q));
+        let inputs: Vec<usize> = (0..rows.len()).filter(|&i| rows[i].query == *id).collect();
+        let stored: Vec<usize> = set.span(q).map(|row| set.input_row(row)).collect();
+        ensure!(inputs == stored, "rows in the wrong query", "{stored:?} for {inputs:?}");
+        for (stored, input) in set.span(q).zip(inputs) {
+            one(set, stored, input, &rows[input], &ids)?;
+        }
+    }
+    ensure!(set.graded == rows[0].grade.is_some(), "grades or not", "{}", set.graded);
+    Ok(())
+}
+
+fn one(set: &RankSet, stored: usize, input: usize, row: &Row, ids: &[u32]) -> Check {
+    let grade = row.grade.unwrap_or(0.0);
+    ensure!(set.grades[stored].to_bits() == grade.to_bits(), "wrong grade", "{} for {grade}", set.grades[stored]);
+    let weight = set.weights.as_ref().map(|w| w[stored].to_bits());
+    ensure!(weight == row.weight.map(f64::to_bits), "wrong weight", "row {input}");
+    let id = match &row.document {
+        Some(id) if !id.is_empty() => String::from_utf8_lossy(id).into_owned(),
+        _ => (input + 1).to_string(),
+    };
+    ensure!(set.document(stored) == id, "wrong document", "{:?} for {id:?}", set.document(stored));
+    for (j, id) in ids.iter().enumerate() {
+        let (x, truth) = (set.features.value(stored, j), row.values.get(id).copied().unwrap_or(0.0));
+        let right = x.to_bits() == truth.to_bits() || x.is_nan() && truth.is_nan();
+        ensure!(right, "wrong value", "{x} for {truth} in row {input}, column {id}");
+    }
+    Ok(())
+}
+
+/// A run and its judgements.
+pub(crate) fn run(run: &[u8], qrels: &[u8]) -> Option<Run> {
+    let words = |text: &[u8]| -> Vec<Vec<String>> {
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        let lines = text.split(|&b| b == b'\n').map(String::from_utf8_lossy);
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        lines.map(|line| words(&line)).filter(|words| !words.is_empty()).collect()
+    };
+    let (run, qrels) = (words(run), words(qrels));
+    if run.is_empty() || qrels.is_empty() {
+        return None;
+    }
+    let mut judged: Vec<(String, BTreeMap<String, f64>)> = vec![];
+    for line in qrels {
+        let [query, _, document, grade] = &line[..] else { return None };
+        let grade = number(grade.as_bytes())?;
+        let at = judged.iter().position(|(q, _)| q == query).unwrap_or_else(|| {
+            judged.push((query.clone(), BTreeMap::new()));
+            judged.len() - 1
+        });
+        if judged[at].1.insert(document.clone(), grade).is_some() {
+            return None;
+        }
+    }
+    let mut out: Vec<Judged> = judged.iter().map(|(q, _)| Judged { query: q.clone(), ..Judged::default() }).collect();
+    let mut strangers = BTreeSet::new();
+    for line in run {
+        let [query, _, document, _, score] = line.get(..5)? else { return None };
+        let score = number(score.as_bytes())?;
+        if line.len() > 6 {
+            return None;
+        }
+        let Some(at) = judged.iter().position(|(q, _)| q == query) else {
+            strangers.insert(query.clone());
+            continue;
+        };
+        if out[at].documents.contains(document) {
+            return None;
+        }
+        out[at].grades.push(judged[at].1.get(document).copied().unwrap_or(0.0));
+        out[at].documents.push(document.clone());
+        out[at].scores.push(score);
+    }
+    for (query, (_, grades)) in out.iter_mut().zip(&judged) {
+        query.unretrieved = grades.iter().filter(|(d, _)| !query.documents.contains(d)).map(|(_, &g)| g).collect();
+    }
+    let all = out.len();
+    out.retain(|query| !query.documents.is_empty());
+    Some(Run { not_run: all - out.len(), not_judged: strangers.len(), queries: out })
+}
