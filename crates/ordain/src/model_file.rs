@@ -6,8 +6,10 @@
 use crate::data::scale::{Affine, Scale};
 use crate::data::{Columns, Missing, read_whole, write_whole};
 use crate::error::{Error, Result};
-use crate::method::{Facts, Fitted, LinearRanker};
+use crate::method::{Facts, Fitted, Journal, LinearRanker};
 use crate::random::GENERATOR;
+use crate::structure::matching::places::MOST;
+use crate::traits::State;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -62,21 +64,30 @@ impl Header {
 /// The bytes of the file of a model.
 pub fn to_bytes(model: &Fitted) -> Vec<u8> {
     let f32s = |values: &[f32]| values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+    let f64s = |values: &[f64]| values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
     let ranker = &model.ranker;
-    let mut tensors: Vec<(&str, Dtype, Vec<u8>)> =
-        vec![("weights", Dtype::F64, ranker.weights.iter().flat_map(|x| x.to_le_bytes()).collect())];
+    let mut tensors: Vec<(String, Dtype, Vec<u8>)> = vec![("weights".into(), Dtype::F64, f64s(&ranker.weights))];
     if let Some(affine) = &ranker.global {
-        tensors.push(("scale_offset", Dtype::F32, f32s(&affine.offset)));
-        tensors.push(("scale_factor", Dtype::F32, f32s(&affine.factor)));
+        tensors.push(("scale_offset".into(), Dtype::F32, f32s(&affine.offset)));
+        tensors.push(("scale_factor".into(), Dtype::F32, f32s(&affine.factor)));
     }
     if let Some(means) = &ranker.means {
-        tensors.push(("missing_means", Dtype::F32, f32s(means)));
+        tensors.push(("missing_means".into(), Dtype::F32, f32s(means)));
     }
-    let d = ranker.weights.len();
+    if !ranker.places.is_empty() {
+        tensors.push(("places".into(), Dtype::F64, f64s(&ranker.places)));
+    }
+    for (name, values) in model.journal.iter().flat_map(Journal::to_state) {
+        tensors.push((format!("journal/{name}"), Dtype::F64, f64s(&values)));
+    }
     let views: Vec<(&str, TensorView)> = tensors
         .iter()
         .map(|(name, dtype, bytes)| {
-            (*name, TensorView::new(*dtype, vec![d], bytes).expect("the length is that of the shape"))
+            let size = if *dtype == Dtype::F64 { 8 } else { 4 };
+            (
+                name.as_str(),
+                TensorView::new(*dtype, vec![bytes.len() / size], bytes).expect("the length is that of the shape"),
+            )
         })
         .collect();
     let header = serde_json::to_string(&Header::of(model)).expect("a header is plain data");
@@ -167,19 +178,35 @@ fn parse(bytes: &[u8], path: &Path) -> Result<(Fitted, Header)> {
             view(name, Dtype::F32)?.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
         if values.iter().all(|x| x.is_finite()) { Ok(values) } else { Err(damaged("its contents are impossible")) }
     };
-    let weights: Vec<f64> = view("weights", Dtype::F64)?
-        .chunks_exact(8)
-        .map(|b| f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]))
-        .collect();
-    if parsed.task != "rank" || !weights.iter().all(|w| w.is_finite()) {
+    let numbers = |bytes: &[u8]| -> Result<Vec<f64>> {
+        let eight = |b: &[u8]| f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]);
+        let values: Vec<f64> = bytes.chunks_exact(8).map(eight).collect();
+        if values.iter().all(|x| x.is_finite()) { Ok(values) } else { Err(damaged("its contents are impossible")) }
+    };
+    let weights = numbers(&view("weights", Dtype::F64)?)?;
+    let mut places = vec![];
+    let mut journal: State = vec![];
+    for (name, view) in tensors.iter().filter(|(_, view)| view.dtype() == Dtype::F64 && view.shape().len() == 1) {
+        if name == "places" {
+            places = numbers(view.data())?;
+        } else if let Some(name) = name.strip_prefix("journal/") {
+            journal.push((name.to_owned(), numbers(view.data())?));
+        }
+    }
+    let places_fit = places.len() <= MOST && places.iter().all(|&c| c > 0.0) && places.is_sorted_by(|a, b| a >= b);
+    if parsed.task != "rank" || !places_fit {
         return Err(damaged("its contents are impossible"));
     }
+    let journal = match &journal[..] {
+        [] => None,
+        _ => Some(Journal::from_state(&journal, d).ok_or_else(|| damaged("its journal does not fit"))?),
+    };
     let global = match parsed.scale {
         Scale::Global => Some(Affine { offset: f32s("scale_offset")?, factor: f32s("scale_factor")? }),
         _ => None,
     };
     let means = if parsed.missing == Missing::Mean { Some(f32s("missing_means")?) } else { None };
     let (columns, scale, missing) = (parsed.features.clone(), parsed.scale, parsed.missing);
-    let ranker = LinearRanker { weights, columns, scale, global, missing, means };
-    Ok((Fitted { ranker, facts: parsed.facts.clone() }, parsed))
+    let ranker = LinearRanker { weights, columns, scale, global, missing, means, places };
+    Ok((Fitted { ranker, facts: parsed.facts.clone(), journal }, parsed))
 }

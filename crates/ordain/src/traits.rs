@@ -120,6 +120,9 @@ pub enum Stop {
 }
 
 impl Stop {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Gradient, Self::Gap, Self::Stalled, Self::Iterations, Self::Interrupted];
+
     /// The name in files and tables.
     pub fn name(self) -> &'static str {
         match self {

@@ -17,8 +17,8 @@ const MAY_USE: [(&str, &[&str]); 14] = [
     ("risk", &["error", "matrix", "traits"]),
     ("solver", &["error", "matrix", "traits", "risk"]),
     ("metric", &["error", "random", "data"]),
-    ("method", &["error", "data", "surrogate", "scorer", "risk", "solver", "metric", "traits"]),
-    ("model_file", &["error", "random", "data", "method"]),
+    ("method", &["error", "data", "structure", "surrogate", "scorer", "risk", "solver", "metric", "traits"]),
+    ("model_file", &["error", "random", "traits", "data", "structure", "method"]),
     (
         "lib",
         &[

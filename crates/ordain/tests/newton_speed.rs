@@ -37,7 +37,7 @@ fn evaluations(name: &str, set: &RankSet, scale: Scale) -> [f64; 3] {
             all = all.min(seconds(|| {
                 let lambda = 1.0 / (c * pairs);
                 let mut newton = Newton::new(&mut risk, lambda, 1e-5, vec![0.0; d], Memory::default()).unwrap();
-                let report = run(&mut newton, 100, &Watch::NOBODY).unwrap();
+                let report = run(&mut newton, 100, 0, &Watch::NOBODY).unwrap();
                 assert_eq!(report.stop, Stop::Gradient);
                 steps = report.iterations;
                 theta.copy_from_slice(newton.theta());

@@ -156,7 +156,7 @@ fn both_ways_of_newton_reach_the_minimum() {
                 if !explicit {
                     newton = newton.by_products();
                 }
-                let report = run(&mut newton, 300, &Watch::NOBODY).unwrap();
+                let report = run(&mut newton, 300, 0, &Watch::NOBODY).unwrap();
                 assert!(matches!(report.stop, Stop::Gradient | Stop::Stalled), "{scale:?} {report:?}");
                 (newton.theta().to_vec(), report.objective)
             };

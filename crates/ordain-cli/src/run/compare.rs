@@ -197,6 +197,7 @@ impl Entry {
                 seed: protocol.seed,
                 missing: protocol.missing,
                 means: means.as_deref(),
+                resume: None,
             },
             watch,
         )?;

@@ -49,6 +49,7 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
         seed: args.seed,
         missing,
         means: means.as_deref(),
+        resume: None,
     };
     let model = watched(screen, |watch| method.fit(&training, watch))?;
     model_file::save(&model, &args.output)?;
@@ -99,11 +100,12 @@ fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64
         );
     }
     screen.say(&format!(
-        "{}: {} documents, {} queries, {:.0} pairs; objective {:.6}, {} steps, relative gradient {:.1e} ({}), {seconds:.2} s",
+        "{}: {} documents, {} queries, {:.0} {}s; objective {:.6}, {} steps, relative gradient {:.1e} ({}), {seconds:.2} s",
         facts.method,
         facts.rows,
         facts.queries,
-        facts.pairs,
+        facts.examples,
+        facts.example,
         report.objective,
         report.iterations,
         report.gradient,

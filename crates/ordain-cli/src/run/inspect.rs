@@ -47,8 +47,8 @@ fn model(path: &Path, screen: &Screen) -> Result<()> {
     writeln!(text, "settings   {}", settings.join(" "))?;
     writeln!(
         text,
-        "trained on {} documents of {} queries ({} of one grade), {:.0} pairs",
-        facts.rows, facts.queries, facts.flat_queries, facts.pairs
+        "trained on {} documents of {} queries ({} of one grade), {:.0} {}s",
+        facts.rows, facts.queries, facts.flat_queries, facts.examples, facts.example
     )?;
     writeln!(
         text,

@@ -2,8 +2,9 @@
 
 use crate::data::scale::{Affine, Scale, Scaling};
 use crate::data::{Columns, Missing, RankSet};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::scorer::rows::{Rows, Work};
+use crate::structure::matching::places::{self, log_sum};
 use crate::traits::Scorer;
 use rayon::prelude::*;
 
@@ -22,6 +23,19 @@ pub struct LinearRanker {
     pub missing: Missing,
     /// What is put in their place, with `missing=mean`.
     pub means: Option<Vec<f32>>,
+    /// What head places are worth, of models that give probabilities of places; else empty.
+    pub places: Vec<f64>,
+}
+
+/// How likely a document stands where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlaceProbabilities {
+    /// The probability of each head place.
+    pub places: Vec<f64>,
+    /// The probability of being among the head places.
+    pub first_k: f64,
+    /// The mean of the rank.
+    pub expected_rank: f64,
 }
 
 /// Why one document stands above another: what one feature adds to the difference of their scores.
@@ -88,6 +102,30 @@ impl LinearRanker {
             scores[start..start + part.len()].copy_from_slice(&part);
         }
         scores
+    }
+
+    /// For each document of query `q` the probability of each head place, of the head, and the expected rank.
+    ///
+    /// Exact, O(n k 2^k). Below the head all orders are as likely, so a document that is not in the head of k has the mean
+    /// rank k + (n − k + 1)/2.
+    pub fn place_probabilities(&self, set: &RankSet, q: usize) -> Result<Vec<PlaceProbabilities>> {
+        if self.places.is_empty() {
+            return Err(Error::Data {
+                expected: "a model with probabilities of places: rankmatch on whole lists (subset=full)".into(),
+                found: "one that only ranks".into(),
+            });
+        }
+        let scores = &self.scores_of(set, &[q as u32])[set.span(q)];
+        let (n, k) = (scores.len(), self.places.len().min(scores.len()));
+        let mut marginals = vec![0.0; n * k];
+        log_sum(scores, &self.places, &mut places::Work::default(), &mut marginals)?;
+        let rest = k as f64 + (n - k + 1) as f64 / 2.0;
+        let of = |p: &[f64]| {
+            let first_k = p.iter().sum::<f64>().min(1.0);
+            let head: f64 = p.iter().enumerate().map(|(j, p)| (j + 1) as f64 * p).sum();
+            PlaceProbabilities { places: p.to_vec(), first_k, expected_rank: head + (1.0 - first_k) * rest }
+        };
+        Ok(marginals.chunks_exact(k.max(1)).map(of).collect())
     }
 
     /// What each feature adds to the score of row `above` over row `below`, both of query `q`; the largest first.

@@ -1,9 +1,17 @@
 //! Named methods: settings, `fit`, and what is fitted. Each composes the modules below it.
 
+mod journal;
 mod linear;
+mod lists;
+pub mod rankmatch;
 pub mod ranksvm;
+mod search;
+mod settings;
 
-pub use linear::LinearRanker;
+pub use journal::Journal;
+pub use linear::{Contribution, LinearRanker, PlaceProbabilities};
+pub use lists::Subset;
+pub use rankmatch::RankMatch;
 pub use ranksvm::RankSvm;
 
 use crate::data::{Missing, RankSet};
@@ -71,16 +79,19 @@ pub struct Setting {
 pub enum Method {
     /// Linear RankSVM.
     RankSvm(RankSvm),
+    /// The exponential family over orders.
+    RankMatch(RankMatch),
 }
 
 impl Method {
     /// The names of all methods.
-    pub const NAMES: [&'static str; 1] = ["ranksvm"];
+    pub const NAMES: [&'static str; 2] = ["ranksvm", "rankmatch"];
 
     /// The method of this name, with its defaults.
     pub fn named(name: &str) -> Result<Self> {
         match name {
             "ranksvm" => Ok(Self::RankSvm(RankSvm::default())),
+            "rankmatch" => Ok(Self::RankMatch(RankMatch::default())),
             _ => Err(Error::unknown("method", name, Self::NAMES)),
         }
     }
@@ -89,6 +100,7 @@ impl Method {
     pub fn name(&self) -> &'static str {
         match self {
             Self::RankSvm(_) => "ranksvm",
+            Self::RankMatch(_) => "rankmatch",
         }
     }
 
@@ -96,6 +108,7 @@ impl Method {
     pub fn settings(&self) -> &'static [Setting] {
         match self {
             Self::RankSvm(_) => RankSvm::SETTINGS,
+            Self::RankMatch(_) => RankMatch::SETTINGS,
         }
     }
 
@@ -115,6 +128,7 @@ impl Method {
         }
         match self {
             Self::RankSvm(method) => method.set(name, value),
+            Self::RankMatch(method) => method.set(name, value),
         }
     }
 
@@ -122,6 +136,7 @@ impl Method {
     pub fn chooses(&self) -> bool {
         match self {
             Self::RankSvm(method) => method.chooses(),
+            Self::RankMatch(method) => method.chooses(),
         }
     }
 
@@ -129,6 +144,7 @@ impl Method {
     pub fn fit(&self, data: &Training, watch: &Watch) -> Result<Fitted> {
         match self {
             Self::RankSvm(method) => method.fit(data, watch),
+            Self::RankMatch(method) => method.fit(data, watch),
         }
     }
 }
@@ -181,13 +197,15 @@ pub struct Training<'a> {
     pub missing: Missing,
     /// What they were filled with, with [`Missing::Mean`].
     pub means: Option<&'a [f32]>,
+    /// Where an interrupted fit of the same data and settings stopped.
+    pub resume: Option<&'a Journal>,
 }
 
 impl<'a> Training<'a> {
     /// A fit on the queries `train`: choices by NDCG@10 on queries held out of them, then a fit on all of them.
     pub fn new(set: &'a RankSet, train: &'a [u32]) -> Self {
         let by = (Metric { kind: crate::metric::Kind::Ndcg, k: Some(10) }, Convention::STANDARD);
-        Self { set, train, valid: None, by, refit: true, seed: 0, missing: Missing::Error, means: None }
+        Self { set, train, valid: None, by, refit: true, seed: 0, missing: Missing::Error, means: None, resume: None }
     }
 }
 
@@ -228,8 +246,10 @@ pub struct Facts {
     pub queries: usize,
     /// Of these, queries without two different grades, which teach nothing.
     pub flat_queries: usize,
-    /// Pairs of documents fitted on.
-    pub pairs: f64,
+    /// Examples fitted on.
+    pub examples: f64,
+    /// What one of them is: a pair, a list, a subset.
+    pub example: String,
     /// How the solver ended.
     #[serde(flatten)]
     pub report: Report,
@@ -248,4 +268,6 @@ pub struct Fitted {
     pub ranker: LinearRanker,
     /// Where it comes from.
     pub facts: Facts,
+    /// Where it stopped, if it was interrupted.
+    pub journal: Option<Journal>,
 }

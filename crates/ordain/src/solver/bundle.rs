@@ -13,8 +13,8 @@ pub struct Bundle<'a> {
     risk: &'a mut dyn Risk,
     lambda: f64,
     tol: f64,
+    point: Vec<f64>,
     theta: Vec<f64>,
-    best: Vec<f64>,
     upper: f64,
     lower: f64,
     planes: Vec<Vec<f64>>,
@@ -26,13 +26,13 @@ pub struct Bundle<'a> {
 impl<'a> Bundle<'a> {
     /// Starts at `theta`.
     pub fn new(risk: &'a mut dyn Risk, lambda: f64, tol: f64, theta: Vec<f64>) -> Result<Self> {
-        let best = theta.clone();
+        let point = theta.clone();
         let mut bundle = Self {
             risk,
             lambda,
             tol,
+            point,
             theta,
-            best,
             upper: f64::INFINITY,
             lower: 0.0,
             planes: vec![],
@@ -47,8 +47,8 @@ impl<'a> Bundle<'a> {
     /// What [`Self::restore`] needs.
     pub fn state(&self) -> State {
         vec![
+            ("point".into(), self.point.clone()),
             ("theta".into(), self.theta.clone()),
-            ("best".into(), self.best.clone()),
             ("bounds".into(), vec![self.upper, self.lower]),
             ("planes".into(), self.planes.concat()),
             ("offsets".into(), self.offsets.clone()),
@@ -59,11 +59,11 @@ impl<'a> Bundle<'a> {
     /// Goes on from a saved state, to the same bytes as if it had not stopped.
     pub fn restore(&mut self, from: &State) {
         let of = |name: &str| from.iter().find(|(n, _)| n == name).map_or(vec![], |(_, values)| values.clone());
-        let d = self.theta.len().max(1);
-        if of("theta").len() != self.theta.len() || of("bounds").len() != 2 {
+        let d = self.point.len().max(1);
+        if of("point").len() != self.point.len() || of("bounds").len() != 2 {
             return;
         }
-        (self.theta, self.best, self.offsets, self.share) = (of("theta"), of("best"), of("offsets"), of("shares"));
+        (self.point, self.theta, self.offsets, self.share) = (of("point"), of("theta"), of("offsets"), of("shares"));
         (self.upper, self.lower) = (of("bounds")[0], of("bounds")[1]);
         self.planes = of("planes").chunks_exact(d).map(<[f64]>::to_vec).collect();
         self.gram = self.planes.iter().map(|a| self.planes.iter().map(|b| dot(a, b)).collect()).collect();
@@ -71,14 +71,14 @@ impl<'a> Bundle<'a> {
 
     /// Adds the plane at the present point.
     fn cut(&mut self) -> Result<()> {
-        let mut g = vec![0.0; self.theta.len()];
-        let value = self.risk.value(&self.theta, &mut g)?;
-        let objective = value + 0.5 * self.lambda * dot(&self.theta, &self.theta);
+        let mut g = vec![0.0; self.point.len()];
+        let value = self.risk.value(&self.point, &mut g)?;
+        let objective = value + 0.5 * self.lambda * dot(&self.point, &self.point);
         if objective < self.upper {
             self.upper = objective;
-            self.best.copy_from_slice(&self.theta);
+            self.theta.copy_from_slice(&self.point);
         }
-        self.offsets.push(value - dot(&g, &self.theta));
+        self.offsets.push(value - dot(&g, &self.point));
         let mut row: Vec<f64> = self.planes.iter().map(|plane| dot(plane, &g)).collect();
         self.gram.iter_mut().zip(&row).for_each(|(old, &x)| old.push(x));
         row.push(dot(&g, &g));
@@ -106,15 +106,15 @@ impl<'a> Bundle<'a> {
             let step = if curve > 0.0 { ((slope[up] - slope[down]) / curve).min(most) } else { most };
             self.share[up] += step;
             self.share[down] = if step < most { most - step } else { 0.0 };
-            for i in 0..n {
-                slope[i] -= step * (self.gram[i][up] - self.gram[i][down]) / self.lambda;
+            for (slope, row) in slope.iter_mut().zip(&self.gram) {
+                *slope -= step * (row[up] - row[down]) / self.lambda;
             }
         }
-        self.theta.fill(0.0);
+        self.point.fill(0.0);
         for (plane, share) in self.planes.iter().zip(&self.share).filter(|(_, share)| **share > 0.0) {
-            axpy(-share / self.lambda, plane, &mut self.theta);
+            axpy(-share / self.lambda, plane, &mut self.point);
         }
-        let dual = dot(&self.offsets, &self.share) - 0.5 * self.lambda * dot(&self.theta, &self.theta);
+        let dual = dot(&self.offsets, &self.share) - 0.5 * self.lambda * dot(&self.point, &self.point);
         self.lower = self.lower.max(dual);
     }
 }
@@ -132,6 +132,6 @@ impl Solver for Bundle<'_> {
     }
 
     fn theta(&self) -> &[f64] {
-        &self.best
+        &self.theta
     }
 }

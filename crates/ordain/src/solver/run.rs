@@ -43,9 +43,9 @@ impl Watch<'_> {
     }
 }
 
-/// Steps until the solver is done, `max_iter` steps were made, or somebody stops it.
-pub fn run(solver: &mut dyn Solver, max_iter: usize, watch: &Watch) -> Result<Report> {
-    let mut iterations = 0;
+/// Steps until the solver is done, `max_iter` steps were made, or somebody stops it; `before` were made already.
+pub fn run(solver: &mut dyn Solver, max_iter: usize, before: usize, watch: &Watch) -> Result<Report> {
+    let mut iterations = before;
     loop {
         let now = solver.progress();
         let stop = now.done.or_else(|| {

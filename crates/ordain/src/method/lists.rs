@@ -1,0 +1,115 @@
+//! Drawing lists for rankmatch and dorm: the same settings and seed give precisely the same lists to both.
+
+use super::rankmatch::PlaceDiscount;
+use super::search::Drawn;
+use super::{Positive, Training};
+use crate::data::resample::{Draw, Lists};
+use crate::error::{Error, Result};
+use crate::structure::matching::places::MOST;
+use crate::surrogate::lists::{ListCases, PlaceValues, RightOrders};
+use std::fmt;
+use std::str::FromStr;
+
+/// What one list is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subset {
+    /// All documents of a query.
+    Full,
+    /// As many documents as there are grades in the training data.
+    Grades,
+    /// This many documents.
+    Of(usize),
+}
+
+impl FromStr for Subset {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "full" => Ok(Self::Full),
+            "R" | "r" => Ok(Self::Grades),
+            _ => match text.parse() {
+                Ok(m @ 2..=MOST) => Ok(Self::Of(m)),
+                _ => Err(Error::Setting {
+                    name: "subset".into(),
+                    expected: format!("full, R or a number from 2 to {MOST}"),
+                    found: text.into(),
+                }),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Subset {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Full => f.write_str("full"),
+            Self::Grades => f.write_str("R"),
+            Self::Of(m) => write!(f, "{m}"),
+        }
+    }
+}
+
+/// What rankmatch and dorm have in common.
+pub(super) struct ListSettings {
+    pub(super) subset: Subset,
+    pub(super) places: usize,
+    pub(super) discount: PlaceDiscount,
+    pub(super) ties: RightOrders,
+    pub(super) draws: Option<Positive>,
+}
+
+impl ListSettings {
+    /// What the head places of a whole list are worth.
+    pub(super) fn place_values(&self) -> Vec<f64> {
+        let k = self.places;
+        match self.discount {
+            PlaceDiscount::Log => (1..=k).map(|j| 1.0 / ((1 + j) as f64).log2()).collect(),
+            PlaceDiscount::Linear => (1..k.max(2)).map(|j| (k.max(2) - j) as f64).collect(),
+        }
+    }
+}
+
+/// The lists of some queries, with what is right of them; queries of one grade are left out.
+pub(super) fn draw(data: &Training, units: &[u32], how: &ListSettings) -> Result<Drawn<ListCases>> {
+    let set = data.set;
+    let mut grades: Vec<f64> = units.iter().flat_map(|&q| set.grades[set.span(q as usize)].iter().copied()).collect();
+    grades.sort_by(f64::total_cmp);
+    grades.dedup_by(|next, last| *next <= *last);
+    let units: Vec<u32> = units.iter().copied().filter(|&q| !set.is_flat(q as usize)).collect();
+    let size = match how.subset {
+        Subset::Full => 0,
+        Subset::Grades => grades.len(),
+        Subset::Of(m) => m,
+    };
+    if how.subset != Subset::Full && (size < grades.len() || size > MOST) && how.draws.is_some() {
+        return Err(Error::Setting {
+            name: "subset".into(),
+            expected: format!("from {} (the number of grades, one document of each) to {MOST}", grades.len()),
+            found: size.to_string(),
+        });
+    }
+    let draw = match (how.subset, how.draws) {
+        (Subset::Full, _) => Draw::Whole,
+        (_, Some(share)) => Draw::Subsets { size, share: share.get() },
+        (Subset::Of(2), None) => Draw::Pairs,
+        (_, None) => {
+            let expected = "a number above 0 (all is for subset=2)".into();
+            return Err(Error::Setting { name: "draws".into(), expected, found: "all".into() });
+        }
+    };
+    let lists = Lists::draw(set, &units, draw, grades.len(), data.seed);
+    if lists.is_empty() {
+        return Err(Error::Data {
+            expected: "at least one training query with two different grades".into(),
+            found: "none: there is nothing to put in order".into(),
+        });
+    }
+    let values = match (how.subset, how.discount) {
+        (Subset::Full, _) | (_, PlaceDiscount::Log) => PlaceValues::Fixed(how.place_values()),
+        (_, PlaceDiscount::Linear) => PlaceValues::Linear,
+    };
+    let count = lists.len() as f64;
+    let own = units.iter().map(|&q| &set.grades[set.span(q as usize)]);
+    let cases = ListCases::new(lists, own, values, how.ties, data.seed);
+    Ok(Drawn { units, examples: cases, count, kind: if how.subset == Subset::Full { "list" } else { "subset" } })
+}
