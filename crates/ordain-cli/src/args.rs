@@ -62,7 +62,7 @@ pub(crate) enum Command {
 
 #[derive(Args, Debug)]
 pub(crate) struct Fit {
-    /// The method: ranksvm
+    /// The method: ranksvm, rankmatch
     pub(crate) method: String,
     /// Training files (LETOR text, CSV or TSV; gzip and zstd too; - is standard input)
     #[arg(required = true)]
@@ -73,7 +73,7 @@ pub(crate) struct Fit {
     /// Validation file for choices [default: every fifth training query]
     #[arg(long, value_name = "FILE")]
     pub(crate) valid: Option<PathBuf>,
-    /// A setting of the method, as in --set lambda=0.1 (see below)
+    /// A setting of the method, as in --set lambda=0.1 (see below; repeat it for more); METHOD[lambda=0.1] does the same
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) settings: Vec<String>,
     /// The metric of the choice by validation
@@ -85,6 +85,9 @@ pub(crate) struct Fit {
     /// Seed of whatever is random
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) seed: u64,
+    /// Go on from the interrupted model at the output, to the same result as without the interruption
+    #[arg(long)]
+    pub(crate) resume: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -115,6 +118,9 @@ pub(crate) struct Predict {
     /// Print the K best documents of each query instead of one score per row
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) top: Option<u32>,
+    /// Print the probability of each head place, of the head, and the expected rank of each document too
+    #[arg(long, conflicts_with = "run")]
+    pub(crate) probabilities: bool,
     /// Print a TREC run with this tag instead
     #[arg(long, value_name = "TAG", conflicts_with = "json")]
     pub(crate) run: Option<String>,
@@ -220,7 +226,7 @@ pub(crate) struct Compare {
     #[arg(required = true)]
     pub(crate) methods: Vec<String>,
     /// Training file
-    #[arg(long, value_name = "FILE", requires = "test", conflicts_with_all = ["folds", "cv"], required_unless_present_any = ["folds", "cv"])]
+    #[arg(long, value_name = "FILE", requires = "test", conflicts_with_all = ["folds", "cv"])]
     pub(crate) train: Option<PathBuf>,
     /// Validation file [default: every fifth training query]
     #[arg(long, value_name = "FILE", requires = "train")]
@@ -231,7 +237,7 @@ pub(crate) struct Compare {
     /// A folder of folds: Fold1..FoldN with train, vali and test, or parts S1..S5
     #[arg(long, value_name = "DIR", conflicts_with = "cv")]
     pub(crate) folds: Option<PathBuf>,
-    /// Cross-validation: query i is tested in fold i mod K
+    /// Cross-validation, as in --cv 5 train.txt: query i is tested in fold i mod K
     #[arg(long, num_args = 2, value_names = ["K", "FILE"])]
     pub(crate) cv: Option<Vec<String>>,
     /// Permute the queries before --cv

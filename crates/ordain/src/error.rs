@@ -100,6 +100,17 @@ pub enum Error {
         /// The quantity.
         what: &'static str,
     },
+    /// Some pairs are forbidden, and no matching is left.
+    #[error(
+        "{side} {index} (counted from 0) cannot be matched: every {} that it allows is taken by {side}s that have no other; allow more pairs",
+        if *side == "row" { "column" } else { "row" }
+    )]
+    Infeasible {
+        /// `row` or `column`: the side of which all have to be matched.
+        side: &'static str,
+        /// Which one, from 0.
+        index: usize,
+    },
     /// The work was stopped before there was anything to return.
     #[error("interrupted")]
     Interrupted,
@@ -111,7 +122,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 fn hint(nearest: Option<&str>, known: &[String]) -> String {
     match nearest {
         Some(name) => format!(": did you mean {name:?}?"),
-        None => format!("; known are {}", known.join(", ")),
+        None if known.len() == 1 => format!("; the only one is {}", known[0]),
+        None if known.len() <= 15 => format!("; known are {}", known.join(", ")),
+        None => format!("; known are {} and {} more", known[..8].join(", "), known.len() - 8),
     }
 }
 

@@ -1,5 +1,5 @@
 //! Losses of lists against all orders, one by one, and their slopes against differences.
-#![allow(clippy::unwrap_used, clippy::needless_range_loop)] // a test may panic, and twins are written by index
+#![allow(clippy::unwrap_used, clippy::needless_range_loop, clippy::float_cmp)] // a test may panic, twins are written by index
 
 use ordain::data::resample::Lists;
 use ordain::data::synthetic::Synthetic;

@@ -157,15 +157,18 @@ fn gaps_are_refused_or_filled() {
 fn columns_follow_the_model() {
     let named = from_text("a.csv", "label,qid,x,y\n1,1,10,20\n").unwrap();
     let mut other = from_text("b.csv", "label,qid,y,x\n1,1,20,10\n").unwrap();
-    assert!(other.align(&named.columns).unwrap().is_empty());
+    assert!(other.align(&named.columns).unwrap() == Default::default());
     assert_eq!(row(&other, 0), [10.0, 20.0]);
     let mut extra = from_text("c.csv", "label,qid,y,x,z\n1,1,20,10,5\n").unwrap();
     assert!(extra.align(&named.columns).unwrap_err().to_string().contains("not expected: z"));
     // numbered: what is absent is 0, what the model has never seen is left out and named
     let model = from_text("a.txt", "1 qid:1 1:1 2:2 3:3\n").unwrap();
     let mut data = from_text("b.txt", "1 qid:1 2:5 4:7\n").unwrap();
-    assert_eq!(data.align(&model.columns).unwrap(), ["4"]);
+    let differ = data.align(&model.columns).unwrap();
+    assert_eq!((differ.absent.len(), differ.unknown), (0, vec!["4".to_owned()]));
     assert_eq!(row(&data, 0), [0.0, 5.0, 0.0]);
+    let mut short = from_text("c.txt", "1 qid:1 1:5\n").unwrap();
+    assert_eq!(short.align(&model.columns).unwrap().absent, ["2", "3"]);
 }
 
 #[test]

@@ -160,7 +160,7 @@ fn rounds(args: &Compare, missing: Missing) -> Result<Rounds> {
         return Ok(Rounds::Cuts(Rc::new(set), folds));
     }
     let (Some(train), Some(test)) = (&args.train, &args.test) else {
-        return Err(Usage("give --train and --test, or --folds, or --cv".into()).into());
+        return Err(Usage("give the data: --cv 5 FILE, or --train FILE --test FILE, or --folds DIR".into()).into());
     };
     let valid: Vec<PathBuf> = args.valid.iter().cloned().collect();
     let (set, parts) = data::read(&[vec![train.clone()], valid, vec![test.clone()]], missing)?;
@@ -285,7 +285,7 @@ fn text(entries: &[Entry], tests: &[Test], measures: &Measures, units: usize, fo
     let mut head = vec!["method".to_owned()];
     head.extend(measures.metrics.iter().map(Metric::to_string));
     let mut wide = head.clone();
-    wide.extend(["fit s", "predict s", "bytes"].map(str::to_owned));
+    wide.extend(["fit s", "bytes"].map(str::to_owned));
     let marks: Vec<_> = (0..measures.metrics.len()).map(|m| best_and_level(entries, tests, m)).collect();
     let rows: Vec<Vec<String>> = entries
         .iter()
@@ -302,9 +302,9 @@ fn text(entries: &[Entry], tests: &[Test], measures: &Measures, units: usize, fo
                 } else {
                     " "
                 };
-                row.push(format!("{} ± {}{mark}", four(cell.mean), four((cell.high - cell.low) / 2.0)));
+                row.push(format!("{} ±{:.3}{mark}", four(cell.mean), (cell.high - cell.low) / 2.0));
             }
-            row.extend([format!("{:.2}", entry.fit), format!("{:.3}", entry.predict), entry.bytes.to_string()]);
+            row.extend([format!("{:.2}", entry.fit), entry.bytes.to_string()]);
             row
         })
         .collect();
@@ -324,21 +324,20 @@ fn text(entries: &[Entry], tests: &[Test], measures: &Measures, units: usize, fo
         text += &format!("\nmeans of the {folds} fold means:\n{}", table(&head, &rows));
     }
     for entry in entries.iter().filter(|entry| entry.method.chooses()) {
-        let chosen = entry.chosen();
-        let chosen = chosen.iter().map(|c| {
-            let parts: Vec<String> = c
-                .as_object()
-                .into_iter()
-                .flatten()
-                .map(|(k, v)| format!("{k}={}", v.as_str().map_or(v.to_string(), str::to_owned)))
-                .collect();
-            parts.join(" ")
-        });
-        text += &format!("\n{}: chosen by validation: {}\n", entry.label, chosen.collect::<Vec<_>>().join("; "));
+        text += &format!("\n{}: chosen by validation\n", entry.label);
+        for (fold, chosen) in entry.chosen().iter().enumerate() {
+            let one = |(k, v): (&String, &Value)| format!("{k}={}", v.as_str().map_or(v.to_string(), str::to_owned));
+            let parts: Vec<String> = chosen.as_object().into_iter().flatten().map(one).collect();
+            text += &format!(
+                "  fold {}: {}\n",
+                fold + 1,
+                if parts.is_empty() { "the defaults".to_owned() } else { parts.join(" ") }
+            );
+        }
     }
     let skipped = entries.first().map_or(0, |entry| entry.result.skipped());
     text += &format!(
-        "\n{units} test queries, {skipped} left out; convention {}; ± is half a 95 % bootstrap interval; data read in {load:.2} s\n",
+        "\n{units} test queries, {skipped} left out (nothing relevant); convention {}; ± is half a 95 % bootstrap interval; data read in {load:.2} s\n",
         measures.convention
     );
     text

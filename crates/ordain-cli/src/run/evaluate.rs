@@ -73,12 +73,21 @@ pub(super) fn run(args: &Evaluate, screen: &Screen) -> Result<()> {
     }
     let rows: Vec<Vec<String>> = (0..measures.metrics.len())
         .map(|m| {
-            let (low, high) = stats::interval(&result.counted(m), BOOTSTRAP);
+            let counted = result.counted(m);
+            if counted.is_empty() {
+                return vec![measures.metrics[m].to_string(), "-".into(), "no query counts".into()];
+            }
+            let (low, high) = stats::interval(&counted, BOOTSTRAP);
             vec![measures.metrics[m].to_string(), four(result.mean(m)), format!("[{}, {}]", four(low), four(high))]
         })
         .collect();
     text += &table(&["metric", "mean", "95 % interval"].map(str::to_owned), &rows);
-    text += &format!("{} queries, {} left out; convention {}\n", subject.len(), result.skipped(), measures.convention);
+    text += &format!(
+        "{} queries, {} left out (nothing in them is relevant); convention {}\n",
+        subject.len(),
+        result.skipped(),
+        measures.convention
+    );
     screen.data(&text)
 }
 
@@ -123,6 +132,9 @@ fn subject(args: &Evaluate, screen: &Screen) -> Result<Named> {
             }
             let model = model_file::load(path)?;
             let set = read_for(&model, data, screen)?;
+            if model.facts.data == set.digest() {
+                screen.say("note: these are the data that the model was trained on");
+            }
             let scores = model.ranker.scores(&set);
             Ok((Subject::Set { set: Box::new(set), scores }, model.facts.method.clone(), strongest(&model.ranker)))
         }
@@ -174,8 +186,14 @@ fn read_scores(path: &Path, set: &RankSet) -> Result<Vec<f64>> {
 fn document(subject: &Subject, measures: &Measures, result: &Evaluation, per_query: bool) -> Value {
     let mut metrics = Map::new();
     for (m, metric) in measures.metrics.iter().enumerate() {
-        let (low, high) = stats::interval(&result.counted(m), BOOTSTRAP);
-        metrics.insert(metric.to_string(), json!({"mean": result.mean(m), "low": low, "high": high}));
+        let counted = result.counted(m);
+        let (low, high) = stats::interval(&counted, BOOTSTRAP);
+        let cell = if counted.is_empty() {
+            json!({"mean": null, "low": null, "high": null})
+        } else {
+            json!({"mean": result.mean(m), "low": low, "high": high})
+        };
+        metrics.insert(metric.to_string(), cell);
     }
     let mut document = json!({
         "task": "rank", "convention": measures.convention.to_string(), "unit": "query", "units": subject.len(),

@@ -60,7 +60,7 @@ pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
         place(below),
         four(scores[below])
     );
-    let head = ["feature", &*a, &*b, "scaled difference", "weight", "contribution"].map(str::to_owned);
+    let head = ["feature", &*a, &*b, "difference", "weight", "contribution"].map(str::to_owned);
     let shown = parts.iter().filter(|c| c.contribution != 0.0).take(20);
     let mut rows: Vec<Vec<String>> = shown
         .map(|c| {
@@ -79,14 +79,7 @@ pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
     if rest != 0.0 {
         rows.push(vec!["all others".into(), blank(), blank(), blank(), blank(), format!("{rest:+.4}")]);
     }
-    rows.push(vec![
-        "sum = difference of the scores".into(),
-        blank(),
-        blank(),
-        blank(),
-        blank(),
-        format!("{difference:+.4}"),
-    ]);
+    rows.push(vec!["sum".into(), blank(), blank(), blank(), blank(), format!("{difference:+.4}")]);
     text += &table(&head, &rows);
     screen.data(&text)
 }

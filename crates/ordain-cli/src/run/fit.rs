@@ -22,6 +22,13 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
     }
     check_output(&args.output)?;
     check_not_input(&args.output, args.train.iter().chain(&args.valid))?;
+    if args.output.is_file() && !model_file::is_model(&args.output) {
+        return Err(Usage(format!(
+            "{}: a file that is no model stands there; remove it first, or give another name",
+            args.output.display()
+        ))
+        .into());
+    }
     let start = Instant::now();
     let mut parts = vec![args.train.clone()];
     parts.extend(args.valid.iter().map(|file| vec![file.clone()]));
@@ -39,6 +46,8 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
     if missing != Missing::Error {
         set.fill_missing(means.as_deref());
     }
+    let old = if args.resume { Some(model_file::load(&args.output)?) } else { None };
+    let resume = old.as_ref().map(|model| method.resume(model, &set, args.seed)).transpose()?;
     let fitting = Instant::now();
     let training = Training {
         set: &set,
@@ -49,7 +58,7 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
         seed: args.seed,
         missing,
         means: means.as_deref(),
-        resume: None,
+        resume,
     };
     let model = watched(screen, |watch| method.fit(&training, watch))?;
     model_file::save(&model, &args.output)?;
@@ -74,7 +83,7 @@ fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64
     }
     if facts.flat_queries > 0 {
         screen.say(&format!(
-            "{} of {} queries have one grade only: they teach nothing about order",
+            "{} of {} queries have one grade only and play no part in training",
             facts.flat_queries, facts.queries
         ));
     }
@@ -94,6 +103,10 @@ fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64
         screen.say("warning: too few queries to choose on: the default settings were used");
     }
     let report = &facts.report;
+    if report.stop == Stop::Interrupted {
+        let resume = if facts.method == "ranksvm" { "" } else { "; --resume goes on from here" };
+        screen.say(&format!("warning: interrupted before the fit was complete; the model so far is saved{resume}"));
+    }
     if report.stop == Stop::Iterations {
         screen.say(
             "warning: max_iter was reached before the gradient was small; a larger lambda or --set max_iter=1000 helps",

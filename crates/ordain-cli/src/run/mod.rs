@@ -70,11 +70,17 @@ fn read_all(paths: &[PathBuf], missing: Missing) -> Result<RankSet> {
 fn read_for(model: &Fitted, paths: &[PathBuf], screen: &Screen) -> Result<RankSet> {
     let mut set = read_all(paths, model.ranker.missing)?;
     let name = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
-    let unknown = model.ranker.prepare(&mut set).map_err(|error| anyhow::Error::from(error).context(name.clone()))?;
-    if let Some(first) = unknown.first() {
+    let differ = model.ranker.prepare(&mut set).map_err(|error| anyhow::Error::from(error).context(name.clone()))?;
+    if let Some(first) = differ.unknown.first() {
+        let n = differ.unknown.len();
         screen.say(&format!(
-            "warning: {name}: {} feature(s) that the model has never seen carry no weight (such as {first})",
-            unknown.len()
+            "warning: {name}: {n} feature(s) that the model has never seen carry no weight (such as {first})"
+        ));
+    }
+    if let Some(first) = differ.absent.first() {
+        let (n, all) = (differ.absent.len(), model.ranker.columns.names.len());
+        screen.say(&format!(
+            "warning: {name} has no value for {n} of the model's {all} features (such as {first}): they count as 0"
         ));
     }
     Ok(set)

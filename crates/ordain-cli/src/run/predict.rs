@@ -18,15 +18,36 @@ pub(super) fn run(args: &Predict, screen: &Screen) -> Result<()> {
     let scores = model.ranker.scores(&set);
     let mut text = String::new();
     let top = args.top.map_or(usize::MAX, |k| k as usize);
-    if screen.json {
+    if screen.json || args.probabilities {
+        if !screen.json {
+            let places: String = (1..=model.ranker.places.len()).map(|j| format!("place_{j}\t")).collect();
+            writeln!(text, "query\trank\tdocument\tscore\t{places}first_k\texpected_rank")?;
+        }
         for q in 0..set.len() {
-            let items: Vec<_> = ranked(&set, q, &scores)
-                .into_iter()
-                .take(top)
-                .enumerate()
-                .map(|(rank, row)| json!({"id": set.document(row), "score": scores[row], "rank": rank + 1}))
-                .collect();
-            writeln!(text, "{}", json!({"query": set.query(q), "items": items}))?;
+            let places = args.probabilities.then(|| model.ranker.place_probabilities(&set, q)).transpose()?;
+            let rows = ranked(&set, q, &scores).into_iter().take(top).enumerate();
+            if screen.json {
+                let items = rows.map(|(rank, row)| {
+                    let mut item = json!({"id": set.document(row), "score": scores[row], "rank": rank + 1});
+                    if let Some(p) = places.as_ref().map(|p| &p[row - set.span(q).start]) {
+                        item["places"] = p.places.clone().into();
+                        item["first_k"] = p.first_k.into();
+                        item["expected_rank"] = p.expected_rank.into();
+                    }
+                    item
+                });
+                writeln!(text, "{}", json!({"query": set.query(q), "items": items.collect::<Vec<_>>()}))?;
+                continue;
+            }
+            for (rank, row) in rows {
+                let Some(p) = places.as_ref().map(|p| &p[row - set.span(q).start]) else { continue };
+                write!(text, "{}\t{}\t{}\t{}", set.query(q), rank + 1, set.document(row), scores[row])?;
+                // a list shorter than the head has no such place
+                let absent = model.ranker.places.len() - p.places.len();
+                p.places.iter().try_for_each(|p| write!(text, "\t{p:.6}"))?;
+                (0..absent).try_for_each(|_| write!(text, "\t0"))?;
+                writeln!(text, "\t{:.6}\t{:.4}", p.first_k, p.expected_rank)?;
+            }
         }
     } else if let Some(tag) = &args.run {
         each_ranked(&set, &scores, top, |query, id, rank, score| {

@@ -170,7 +170,7 @@ fn the_table_names_methods_metrics_and_convention() {
     for text in ["method", "ndcg@10", "map", "fit s", "bytes", "ranksvm[scale=none]", "*", "±", "convention letor2"] {
         assert!(done.out.contains(text), "no {text:?} in\n{}", done.out);
     }
-    assert!(done.out.contains("ranksvm: chosen by validation: scale="), "{}", done.out);
+    assert!(done.out.contains("ranksvm: chosen by validation\n  fold 1: scale="), "{}", done.out);
     assert!(done.out.contains("12 test queries"), "{}", done.out);
     assert_eq!(done.err, "");
 }

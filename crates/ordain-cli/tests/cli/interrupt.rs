@@ -14,6 +14,9 @@ struct Running {
     err: BufReader<ChildStderr>,
 }
 
+/// What stands at the output before: it begins as a model does, for anything else would not be overwritten.
+const OLD: &str = "12345678{\"__metadata__\": the old file";
+
 impl Running {
     fn start(words: &[&str]) -> Self {
         let mut child = command(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -102,7 +105,7 @@ fn the_second_ctrl_c_ends_at_once_and_leaves_the_old_file() {
     let train = place.write("slow.txt", &data::slow(4000, 400));
     // the step in which the first signal falls may end before the second one comes: then once more
     for _ in 0..6 {
-        let model = place.write("m.ordain", "the old file");
+        let model = place.write("m.ordain", OLD);
         let fit = Running::start(&slow_fit(&train, &model)).until("read 4000 documents");
         std::thread::sleep(Duration::from_millis(200));
         fit.signal("-INT");
@@ -110,7 +113,7 @@ fn the_second_ctrl_c_ends_at_once_and_leaves_the_old_file() {
         fit.signal("-INT");
         fit.end(SECONDS).code(130);
         assert_eq!(place.names(), ["m.ordain", "slow.txt"]);
-        if place.bytes("m.ordain") == b"the old file" {
+        if place.bytes("m.ordain") == OLD.as_bytes() {
             return;
         }
         assert_eq!(well(&["inspect", &model, "--json"]).json()["stop"], "interrupted");
@@ -122,12 +125,12 @@ fn the_second_ctrl_c_ends_at_once_and_leaves_the_old_file() {
 fn a_kill_leaves_the_old_file() {
     let place = Place::empty();
     let train = place.write("slow.txt", &data::slow(2000, 300));
-    let model = place.write("m.ordain", "the old file");
+    let model = place.write("m.ordain", OLD);
     let fit = Running::start(&slow_fit(&train, &model)).until("read 2000 documents");
     std::thread::sleep(Duration::from_millis(200));
     fit.signal("-KILL");
     assert_eq!(fit.end(SECONDS).code, None);
-    assert_eq!(place.bytes("m.ordain"), b"the old file");
+    assert_eq!(place.bytes("m.ordain"), OLD.as_bytes());
     assert_eq!(place.names(), ["m.ordain", "slow.txt"]);
 }
 

@@ -110,7 +110,11 @@ impl Builder {
             _ => self.letor(path, &name)?,
         }
         if self.grades.len() == before {
-            return Err(Error::Content { path: path.into(), expected: "rows".into(), found: "none".into() });
+            return Err(Error::Content {
+                path: path.into(),
+                expected: "rows".into(),
+                found: "none: the file is empty".into(),
+            });
         }
         if self.grades.len() > u32::MAX as usize {
             return Err(Error::Content {
@@ -268,7 +272,10 @@ impl Builder {
         let Some(file) = [beside(".query"), beside(".group")].into_iter().find(|file| file.is_file()) else {
             return Err(Error::Content {
                 path: path.into(),
-                expected: format!("qid:ID in each row, or the sizes of the queries in {}", beside(".query").display()),
+                expected: format!(
+                    "qid:ID in each row, or the sizes of the queries in {} (or .group)",
+                    beside(".query").display()
+                ),
                 found: "neither".into(),
             });
         };

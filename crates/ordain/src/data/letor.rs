@@ -70,7 +70,8 @@ impl Piece {
             if let Err((at, expected, len)) = self.line(line, keep_missing) {
                 let shown = &line[at.min(line.len())..(at + len.min(60)).min(line.len())];
                 let found = match String::from_utf8_lossy(shown).trim() {
-                    "" => "the end of the line".to_owned(),
+                    "" if line[at.min(line.len())..].trim_ascii().is_empty() => "the end of the line".to_owned(),
+                    "" => "nothing".to_owned(),
                     word => format!("{word:?}"),
                 };
                 self.problem = Some(Problem { line: self.lines, column: at + 1, expected, found });
@@ -101,6 +102,9 @@ impl Piece {
             [digit @ b'0'..=b'9'] => f64::from(digit - b'0'),
             token => match fast_float2::parse::<f64, _>(token) {
                 Ok(grade) if grade.is_finite() => grade,
+                _ if line.contains(&b',') || line.contains(&b';') => {
+                    return Err((at, "a grade (a table is read by its name: .csv or .tsv)".into(), end - at));
+                }
                 _ => return Err((at, "a grade (a finite number)".into(), end - at)),
             },
         };
@@ -347,7 +351,7 @@ mod tests {
         assert_eq!(refusal("1 qid:1 1:2\n0 qid:1 12;0.5"), "2:9: expected index:value, found \"12;0.5\"");
         assert_eq!(refusal("x qid:1 1:2"), "1:1: expected a grade (a finite number), found \"x\"");
         assert_eq!(refusal("nan qid:1 1:2"), "1:1: expected a grade (a finite number), found \"nan\"");
-        assert_eq!(refusal("1 qid: 1:2"), "1:7: expected a query id after qid:, found the end of the line");
+        assert_eq!(refusal("1 qid: 1:2"), "1:7: expected a query id after qid:, found nothing");
         assert_eq!(refusal("1 qid:1 1:inf"), "1:11: expected a finite number for feature 1, found \"inf\"");
         assert_eq!(
             refusal("1 qid:1 3:NULL"),

@@ -44,8 +44,17 @@ impl Columns {
                 let number: usize = wanted.parse().ok()?;
                 (!self.numbered && (1..=self.names.len()).contains(&number)).then(|| number - 1)
             })
-            .ok_or_else(|| Error::unknown("feature", wanted, self.names.iter().take(40)))
+            .ok_or_else(|| Error::unknown("feature", wanted, &self.names))
     }
+}
+
+/// Numbered columns in which data and model differ.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Aligned {
+    /// In the model, nowhere in the data: they count as 0.
+    pub absent: Vec<String>,
+    /// In the data, unknown to the model: they carry no weight.
+    pub unknown: Vec<String>,
 }
 
 /// Queries with their documents: one block of features, the rows of a query adjacent.
@@ -193,16 +202,13 @@ impl RankSet {
         let number = wanted.strip_prefix('#').and_then(|n| n.parse::<usize>().ok());
         match number.filter(|n| (1..=span.len()).contains(n)) {
             Some(number) => Ok(span.start + number - 1),
-            None => Err(Error::unknown("document", wanted, span.take(1000).map(|row| self.document(row).into_owned()))),
+            None => Err(Error::unknown("document", wanted, span.map(|row| self.document(row).into_owned()))),
         }
     }
 
     /// The query with this id.
     pub fn find_query(&self, wanted: &str) -> Result<usize> {
-        self.queries
-            .iter()
-            .position(|id| id == wanted)
-            .ok_or_else(|| Error::unknown("query", wanted, self.queries.iter().take(1000)))
+        self.queries.iter().position(|id| id == wanted).ok_or_else(|| Error::unknown("query", wanted, &self.queries))
     }
 
     /// Rows of documents put from stored order into the order of the input.
@@ -219,16 +225,19 @@ impl RankSet {
         if self.graded {
             return Ok(());
         }
-        Err(Error::Data { expected: "grades (a column named label)".into(), found: "a table without one".into() })
+        Err(Error::Data {
+            expected: "grades (a column named label)".into(),
+            found: format!("a table with the columns {}", crate::data::build::short(&self.columns.names.join(", "))),
+        })
     }
 
     /// Puts the columns into the order of a model's, by name.
     ///
-    /// Named columns must be the same set. Of numbered columns an absent one is 0, as the format has it; the names of
-    /// those that the model does not know are returned, and they are left out.
-    pub fn align(&mut self, to: &Columns) -> Result<Vec<String>> {
+    /// Named columns must be the same set. Of numbered columns an absent one is 0, as the format has it, and one that the
+    /// model does not know is left out; the names of both are returned.
+    pub fn align(&mut self, to: &Columns) -> Result<Aligned> {
         if self.columns == *to {
-            return Ok(vec![]);
+            return Ok(Aligned::default());
         }
         let here: HashMap<&str, u32> =
             self.columns.names.iter().zip(0u32..).map(|(name, j)| (name.as_str(), j)).collect();
@@ -245,7 +254,7 @@ impl RankSet {
         }
         self.features = self.features.select_columns(&from);
         self.columns = to.clone();
-        Ok(extra)
+        Ok(Aligned { absent: missing, unknown: extra })
     }
 
     /// The mean of each column over the values that some queries have; 0 where there is none.

@@ -41,11 +41,13 @@ pub fn write(set: &RankSet, path: &Path) -> Result<()> {
                 })
             })
         }
-        Some("parquet") => Err(Error::Content {
-            path: path.into(),
-            expected: "a name that ends in .txt, .csv, .tsv or .qrels (this build writes no Parquet)".into(),
-            found: ".parquet".into(),
-        }),
+        Some(other @ ("parquet" | "json" | "jsonl" | "xml" | "arff" | "html" | "ordain" | "run")) => {
+            Err(Error::Content {
+                path: path.into(),
+                expected: "a name that ends in .txt, .csv, .tsv or .qrels, then .gz or .zst to pack it".into(),
+                found: format!(".{other}"),
+            })
+        }
         _ => {
             set.need_grades()?;
             check_ids(set)?;

@@ -1,7 +1,7 @@
 //! A ranker that scores each document by a weighted sum of its scaled features.
 
 use crate::data::scale::{Affine, Scale, Scaling};
-use crate::data::{Columns, Missing, RankSet};
+use crate::data::{Aligned, Columns, Missing, RankSet};
 use crate::error::{Error, Result};
 use crate::scorer::rows::{Rows, Work};
 use crate::structure::matching::places::{self, log_sum};
@@ -56,13 +56,13 @@ pub struct Contribution {
 }
 
 impl LinearRanker {
-    /// Makes data fit this model: columns by name, gaps filled. Returns the numbered columns that it does not know.
-    pub fn prepare(&self, set: &mut RankSet) -> Result<Vec<String>> {
-        let unknown = set.align(&self.columns)?;
+    /// Makes data fit this model: columns by name, gaps filled. Returns the numbered columns in which they differ.
+    pub fn prepare(&self, set: &mut RankSet) -> Result<Aligned> {
+        let differ = set.align(&self.columns)?;
         if self.missing != Missing::Error {
             set.fill_missing(self.means.as_deref());
         }
-        Ok(unknown)
+        Ok(differ)
     }
 
     fn scaling(&self, set: &RankSet) -> Scaling {

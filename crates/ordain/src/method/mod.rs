@@ -18,6 +18,7 @@ use crate::data::{Missing, RankSet};
 use crate::error::{Error, Result};
 use crate::metric::{Convention, Metric};
 use crate::solver::run::{Report, Watch};
+use search::Learner;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -140,6 +141,48 @@ impl Method {
         }
     }
 
+    /// What was asked, and the other settings.
+    fn written(&self) -> (Map<String, Value>, Map<String, Value>) {
+        match self {
+            Self::RankSvm(method) => (method.choices().asked(), method.settings()),
+            Self::RankMatch(method) => (method.choices().asked(), method.settings()),
+        }
+    }
+
+    /// Where an interrupted fit of the same data, settings and seed stopped; refuses any other model.
+    pub fn resume<'a>(&self, model: &'a Fitted, set: &RankSet, seed: u64) -> Result<&'a Journal> {
+        let (asked, settings) = self.written();
+        let differ = |what: &str| {
+            Err(Error::Data {
+                expected: format!("an interrupted model of the same {what} to resume"),
+                found: "another".into(),
+            })
+        };
+        let facts = &model.facts;
+        if facts.method != self.name()
+            || facts.asked != asked
+            || !settings.iter().all(|(k, v)| facts.settings.get(k) == Some(v))
+        {
+            return differ("method and settings");
+        }
+        if facts.seed != seed {
+            return differ("seed");
+        }
+        if facts.data != set.digest() {
+            return differ("data");
+        }
+        match &model.journal {
+            Some(journal) if !matches!(self, Self::RankSvm(_)) => Ok(journal),
+            Some(_) => Err(Error::Data {
+                expected: "a method that resumes (ranksvm takes seconds: fit it anew)".into(),
+                found: self.name().into(),
+            }),
+            None => {
+                Err(Error::Data { expected: "an interrupted model to resume".into(), found: "a complete one".into() })
+            }
+        }
+    }
+
     /// Fits a model.
     pub fn fit(&self, data: &Training, watch: &Watch) -> Result<Fitted> {
         match self {
@@ -238,6 +281,8 @@ pub struct Facts {
     pub method: String,
     /// Every setting, as it was used in the end.
     pub settings: Map<String, Value>,
+    /// What was asked of the settings that can be left to validation.
+    pub asked: Map<String, Value>,
     /// Digest of the data.
     pub data: String,
     /// Documents fitted on.

@@ -162,7 +162,7 @@ impl RankMatch {
         Ok(())
     }
 
-    fn choices(&self) -> Choices {
+    pub(super) fn choices(&self) -> Choices {
         Choices { scale: self.scale, lambda: self.lambda, default: LAMBDA, path: &PATH }
     }
 

@@ -136,7 +136,7 @@ impl RankSvm {
         Ok(())
     }
 
-    fn choices(&self) -> Choices {
+    pub(super) fn choices(&self) -> Choices {
         Choices { scale: self.scale, lambda: self.lambda, default: LAMBDA, path: &PATH }
     }
 

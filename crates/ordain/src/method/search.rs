@@ -82,6 +82,13 @@ pub(super) struct Choices {
 }
 
 impl Choices {
+    /// What was asked, as it is written.
+    pub(super) fn asked(&self) -> Map<String, Value> {
+        let scale = if let Choice::Set(scale) = self.scale { scale.name() } else { "auto" };
+        let lambda = if let Choice::Set(lambda) = self.lambda { lambda.get().into() } else { "auto".into() };
+        Map::from_iter([("scale".into(), scale.into()), ("lambda".into(), lambda)])
+    }
+
     pub(super) fn open(&self) -> bool {
         self.lambda == Choice::Auto || self.scale == Choice::Auto
     }
@@ -143,7 +150,8 @@ pub(super) fn fit<L: Learner>(learner: &L, choices: &Choices, data: &Training, w
     // a query that the metric leaves out says nothing about a choice
     let zeros = vec![0.0; data.set.rows()];
     let says = |valid| metric::evaluate(data.set, valid, &zeros, &[data.by.0], &data.by.1).map(|e| e.counted(0).len());
-    let mut work = Search { learner, data, watch, journal: data.resume.cloned().unwrap_or_default() };
+    let journal = data.resume.cloned().unwrap_or_default();
+    let mut work = Search { learner, data, watch, journal, asked: choices.asked() };
     if choices.open() && !valid.is_empty() && says(valid)? > 0 {
         return work.choose(choices, train, valid);
     }
@@ -158,6 +166,7 @@ struct Search<'a, L> {
     data: &'a Training<'a>,
     watch: &'a Watch<'a>,
     journal: Journal,
+    asked: Map<String, Value>,
 }
 
 impl<L: Learner> Search<'_, L> {
@@ -273,6 +282,7 @@ impl<L: Learner> Search<'_, L> {
         let facts = Facts {
             method: self.learner.name().into(),
             settings,
+            asked: self.asked.clone(),
             data: data.set.digest(),
             rows: units.iter().map(|&q| data.set.span(q as usize).len()).sum(),
             queries: units.len(),

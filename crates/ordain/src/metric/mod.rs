@@ -96,7 +96,9 @@ impl FromStr for Metric {
             None => (lower.as_str(), None),
         };
         let Some((_, kind, cut)) = NAMES.iter().find(|(known, ..)| *known == name) else {
-            // what was meant has the same cut-off, if it takes one
+            // ndcg10 means ndcg@10; else what was meant has the same cut-off, if it takes one
+            let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+            let k = k.or(Some(digits).filter(|digits| !digits.is_empty()));
             let shown = NAMES.iter().map(|(name, _, cut)| match (k, cut) {
                 (Some(k), Cut::May | Cut::Must) => format!("{name}@{k}"),
                 (None, Cut::Must) => format!("{name}@k"),

@@ -1,3 +1,4 @@
 //! Documents to places, one to one.
 
 pub mod places;
+pub mod subsets;
