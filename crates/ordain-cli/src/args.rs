@@ -62,7 +62,7 @@ pub(crate) enum Command {
 
 #[derive(Args, Debug)]
 pub(crate) struct Fit {
-    /// The method: ranksvm, rankmatch
+    /// The method: ranksvm, rankmatch, dorm
     pub(crate) method: String,
     /// Training files (LETOR text, CSV or TSV; gzip and zstd too; - is standard input)
     #[arg(required = true)]

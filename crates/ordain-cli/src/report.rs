@@ -49,6 +49,49 @@ pub(crate) struct MethodPart {
     pub(crate) choices: Vec<ChoicePart>,
     /// Strongest features of the model (of the first fold), by absolute weight, largest first: name and weight.
     pub(crate) features: Vec<(String, f64)>,
+    /// How far probabilities of being among the head places can be trusted, of methods that give them.
+    pub(crate) reliability: Option<Reliability>,
+    /// Place probabilities of one test query.
+    pub(crate) places: Option<PlacesPart>,
+}
+
+/// Predicted probabilities of being among the first k against what was so, over all test documents.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Reliability {
+    /// Number of head places.
+    pub(crate) k: usize,
+    /// Mean distance of prediction and truth, weighted by documents (expected calibration error).
+    pub(crate) error: f64,
+    /// Bins that are not empty.
+    pub(crate) bins: Vec<Bin>,
+}
+
+/// One bin of predictions.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Bin {
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    pub(crate) documents: usize,
+    pub(crate) predicted: f64,
+    pub(crate) observed: f64,
+}
+
+/// The likeliest documents of one query at its head places, best score first.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct PlacesPart {
+    pub(crate) query: String,
+    pub(crate) documents: Vec<PlacedDocument>,
+}
+
+/// One document of it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct PlacedDocument {
+    pub(crate) id: String,
+    pub(crate) grade: f64,
+    /// Probability of each head place.
+    pub(crate) places: Vec<f64>,
+    pub(crate) first_k: f64,
+    pub(crate) expected_rank: f64,
 }
 
 /// A mean with its 95 % interval.

@@ -394,6 +394,8 @@ fn report(entries: &[Entry], tests: &[Test], measures: &Measures, tested: &[Stri
             per_query: tested.iter().cloned().zip(entry.result.values[watched].iter().copied()).collect(),
             choices: entry.facts.iter().enumerate().filter_map(|(fold, facts)| choice(fold + 1, facts)).collect(),
             features: entry.features.clone(),
+            reliability: None,
+            places: None,
         }
     });
     Report {

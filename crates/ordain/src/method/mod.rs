@@ -1,5 +1,6 @@
 //! Named methods: settings, `fit`, and what is fitted. Each composes the modules below it.
 
+pub mod dorm;
 mod journal;
 mod linear;
 mod lists;
@@ -8,6 +9,7 @@ pub mod ranksvm;
 mod search;
 mod settings;
 
+pub use dorm::Dorm;
 pub use journal::Journal;
 pub use linear::{Contribution, LinearRanker, PlaceProbabilities};
 pub use lists::Subset;
@@ -82,17 +84,20 @@ pub enum Method {
     RankSvm(RankSvm),
     /// The exponential family over orders.
     RankMatch(RankMatch),
+    /// Max-margin on subsets.
+    Dorm(Dorm),
 }
 
 impl Method {
     /// The names of all methods.
-    pub const NAMES: [&'static str; 2] = ["ranksvm", "rankmatch"];
+    pub const NAMES: [&'static str; 3] = ["ranksvm", "rankmatch", "dorm"];
 
     /// The method of this name, with its defaults.
     pub fn named(name: &str) -> Result<Self> {
         match name {
             "ranksvm" => Ok(Self::RankSvm(RankSvm::default())),
             "rankmatch" => Ok(Self::RankMatch(RankMatch::default())),
+            "dorm" => Ok(Self::Dorm(Dorm::default())),
             _ => Err(Error::unknown("method", name, Self::NAMES)),
         }
     }
@@ -102,6 +107,7 @@ impl Method {
         match self {
             Self::RankSvm(_) => "ranksvm",
             Self::RankMatch(_) => "rankmatch",
+            Self::Dorm(_) => "dorm",
         }
     }
 
@@ -110,6 +116,7 @@ impl Method {
         match self {
             Self::RankSvm(_) => RankSvm::SETTINGS,
             Self::RankMatch(_) => RankMatch::SETTINGS,
+            Self::Dorm(_) => Dorm::SETTINGS,
         }
     }
 
@@ -130,6 +137,7 @@ impl Method {
         match self {
             Self::RankSvm(method) => method.set(name, value),
             Self::RankMatch(method) => method.set(name, value),
+            Self::Dorm(method) => method.set(name, value),
         }
     }
 
@@ -138,6 +146,7 @@ impl Method {
         match self {
             Self::RankSvm(method) => method.chooses(),
             Self::RankMatch(method) => method.chooses(),
+            Self::Dorm(method) => method.chooses(),
         }
     }
 
@@ -146,6 +155,7 @@ impl Method {
         match self {
             Self::RankSvm(method) => (method.choices().asked(), method.settings()),
             Self::RankMatch(method) => (method.choices().asked(), method.settings()),
+            Self::Dorm(method) => (method.choices().asked(), method.settings()),
         }
     }
 
@@ -188,6 +198,7 @@ impl Method {
         match self {
             Self::RankSvm(method) => method.fit(data, watch),
             Self::RankMatch(method) => method.fit(data, watch),
+            Self::Dorm(method) => method.fit(data, watch),
         }
     }
 }

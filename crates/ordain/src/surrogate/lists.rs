@@ -1,8 +1,8 @@
 //! Losses of lists: minus the log-likelihood of right orders, and the margin to the worst wrong one.
 
 use crate::data::resample::Lists;
-use crate::error::Result;
-use crate::structure::matching::places;
+use crate::error::{Error, Result};
+use crate::structure::matching::{assignment, places};
 use crate::traits::Surrogate;
 
 /// What a place is worth, by the length of the list.
@@ -201,5 +201,126 @@ impl Work {
             }
         }
         Ok(value)
+    }
+}
+
+/// What a wrong order of a list costs; every one of them is 1 minus a sum of `worth_i · value_j` over documents i at places j.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListLoss {
+    /// 1 − NDCG, gain 2^grade − 1, discount 1/log2(1 + j).
+    Ndcg,
+    /// 1 − the share of the first k places, as far as it can be, that is relevant (grade above 0).
+    Precision(usize),
+    /// 1 − 1/rank of the relevant document; linear only where there is one.
+    Mrr,
+    /// Whether the first document lacks the best grade (winner takes all).
+    Wta,
+}
+
+/// The margin between right orders and the worst wrong one of each list.
+///
+/// ```text
+/// L(s) = Σ_lists  max over y of [ loss(y) + Σ_i s_i c_y(i) ] − Σ_i s_i·(value of the right place of i)
+/// ```
+///
+/// DORM (Le and Smola 2007) on the lists of [EFM] section 5.1. The maximum is a linear assignment, O(m³) for a list of m. Convex,
+/// never negative, not smooth.
+pub struct ListMargin {
+    cases: ListCases,
+    loss: ListLoss,
+    /// What each row of each list is worth.
+    worth: Vec<f64>,
+}
+
+impl ListMargin {
+    /// The margin of lists; refuses grades that the loss has no meaning for.
+    pub fn new<'a>(cases: ListCases, grades: impl IntoIterator<Item = &'a [f64]>, loss: ListLoss) -> Result<Self> {
+        let mut worth = Vec::with_capacity(cases.lists.rows.len());
+        let refuse = |expected: &str, found: String| Err(Error::Data { expected: expected.into(), found });
+        for (n, grades) in grades.into_iter().enumerate() {
+            for l in cases.lists.of(n) {
+                let own: Vec<f64> =
+                    cases.lists.rows[cases.lists.span(l)].iter().map(|&row| grades[row as usize]).collect();
+                let relevant = own.iter().filter(|&&g| g > 0.0).count();
+                match loss {
+                    ListLoss::Ndcg => {
+                        if let Some(grade) = own.iter().find(|&&g| !(0.0..=500.0).contains(&g)) {
+                            return refuse("grades from 0 to 500 for loss=ndcg", format!("the grade {grade}"));
+                        }
+                        let gains: Vec<f64> = own.iter().map(|g| g.exp2() - 1.0).collect();
+                        let ideal: f64 = gains.iter().enumerate().map(|(j, gain)| gain * loss.value(j)).sum();
+                        worth.extend(gains.iter().map(|gain| if ideal > 0.0 { gain / ideal } else { 0.0 }));
+                    }
+                    ListLoss::Precision(k) => {
+                        let most = relevant.min(k).max(1) as f64;
+                        worth.extend(own.iter().map(|&g| if g > 0.0 { 1.0 / most } else { 0.0 }));
+                    }
+                    ListLoss::Mrr if relevant > 1 => {
+                        let found = format!("{relevant} in one");
+                        return refuse(
+                            "at most one relevant document in each list for loss=mrr (try loss=ndcg)",
+                            found,
+                        );
+                    }
+                    ListLoss::Mrr => worth.extend(own.iter().map(|&g| if g > 0.0 { 1.0 } else { 0.0 })),
+                    ListLoss::Wta => worth.extend(own.iter().map(|&g| if g >= own[0] { 1.0 } else { 0.0 })),
+                }
+            }
+        }
+        Ok(Self { cases, loss, worth })
+    }
+}
+
+impl ListLoss {
+    /// What the loss counts at a place, from 0.
+    fn value(self, place: usize) -> f64 {
+        match self {
+            Self::Ndcg => 1.0 / ((place + 2) as f64).log2(),
+            Self::Precision(k) => f64::from(u8::from(place < k)),
+            Self::Mrr => 1.0 / (place + 1) as f64,
+            Self::Wta => f64::from(u8::from(place == 0)),
+        }
+    }
+}
+
+/// Scratch of [`ListMargin`].
+#[derive(Default)]
+pub struct MarginWork {
+    assignment: assignment::Work,
+    c: Vec<f64>,
+    costs: Vec<f64>,
+}
+
+impl Surrogate for ListMargin {
+    type Work = MarginWork;
+
+    fn len(&self) -> usize {
+        self.cases.lists.of_query.len()
+    }
+
+    fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut MarginWork) -> Result<f64> {
+        d.fill(0.0);
+        let mut total = 0.0;
+        for l in self.cases.lists.of(n) {
+            let span = self.cases.lists.span(l);
+            let (rows, worth, right) =
+                (&self.cases.lists.rows[span.clone()], &self.worth[span.clone()], &self.cases.right[span]);
+            let m = rows.len();
+            self.cases.values.of(m, &mut work.c);
+            work.c.resize(m, 0.0);
+            work.costs.clear();
+            for (&row, worth) in rows.iter().zip(worth) {
+                let score = s[row as usize];
+                work.costs.extend(work.c.iter().enumerate().map(|(j, c)| worth * self.loss.value(j) - score * c));
+            }
+            let worst = assignment::solve(&work.costs, m, m, &mut work.assignment)?;
+            total += 1.0 - worst.cost;
+            for ((&row, right), column) in rows.iter().zip(right).zip(worst.column_of) {
+                let taken = column.map_or(0.0, |j| work.c[j as usize]);
+                total -= s[row as usize] * right;
+                d[row as usize] += taken - right;
+            }
+        }
+        Ok(total)
     }
 }

@@ -1,4 +1,5 @@
 //! Documents to places, one to one.
 
+pub mod assignment;
 pub mod places;
 pub mod subsets;
