@@ -136,7 +136,7 @@ pub(crate) fn html(report: &Report) -> Result<String, minijinja::Error> {
     let mut templates = Environment::new();
     templates.add_template("report.html", include_str!("report.html"))?; // the name turns HTML escaping on
     let per_query = differences(report).or_else(|| histogram(report));
-    let sections = [curves(report), per_query, choices(report), features(report)];
+    let sections = [curves(report), per_query, places(report), reliability(report), choices(report), features(report)];
     let compared = report.methods.len() > 1;
     templates.get_template("report.html")?.render(context! {
         title => report.title.as_str(),
@@ -216,7 +216,7 @@ fn rules(convention: &str) -> BTreeMap<&str, &str> {
 /// A heading, a sentence, a legend and charts.
 #[derive(Default, Serialize)]
 struct Section {
-    /// What it shows: `curves`, `differences`, `values`, `choices` or `features`.
+    /// What it shows: `curves`, `differences`, `values`, `places`, `reliability`, `choices` or `features`.
     kind: &'static str,
     text: String,
     /// Shape (`line`, `box`), style and meaning.
@@ -252,6 +252,10 @@ struct Figure {
     dots: Vec<(String, [f64; 3], String)>,
     /// x of the end, y, what is written, and the same in full.
     texts: Vec<(f64, f64, String, String)>,
+    /// Opacity; x, y, width, height; what is written in the middle; words.
+    cells: Vec<(f64, [f64; 4], String, String)>,
+    /// Rows of a table next to it.
+    table: Vec<[String; 4]>,
 }
 
 impl Figure {
@@ -266,6 +270,10 @@ impl Figure {
 const BARS: usize = 400;
 const BINS: usize = 20;
 const FOLDS: usize = 5;
+
+/// Documents and head places of a heat map that are drawn at most.
+const ROWS: usize = 12;
+const PLACES: usize = 15;
 
 /// A straight map from numbers to pixels.
 struct Axis {
@@ -337,6 +345,11 @@ fn number(v: f64) -> String {
     let Some(v) = drawable(v) else { return "–".into() };
     let v: f64 = format!("{v:.3e}").parse().unwrap_or(v);
     if v != 0.0 && !(1e-3..1e5).contains(&v.abs()) { format!("{v:e}").replace('-', "−") } else { v.to_string() }
+}
+
+/// A probability to two decimals.
+fn chance(p: f64) -> String {
+    if (0.0..0.01).contains(&p) { "<.01".into() } else { minus(p, 2) }
 }
 
 /// `1 query`, `2 queries`.
@@ -465,6 +478,93 @@ fn histogram(report: &Report) -> Option<Section> {
     Some(Section { kind: "values", text, groups: vec![(String::new(), vec![figure])], ..Section::default() })
 }
 
+/// How likely each document of a query takes each head place.
+fn places(report: &Report) -> Option<Section> {
+    let figures: Vec<Figure> = report.methods.iter().filter_map(|m| heat(&m.label, m.places.as_ref()?)).collect();
+    let groups = vec![(String::new(), figures)];
+    (!groups[0].1.is_empty()).then(|| Section { kind: "places", groups, ..Section::default() })
+}
+
+fn heat(label: &str, part: &PlacesPart) -> Option<Figure> {
+    let drawn = &part.documents[..part.documents.len().min(ROWS)];
+    let k = drawn.iter().map(|d| d.places.len()).max().filter(|k| *k > 0)?;
+    let (shown, label, query) = (k.min(PLACES), short(label, 200), short(&part.query, 60));
+    let size = [900.0, drawn.len() as f64 * 28.0 + 46.0];
+    let mut figure = Figure::new(format!("Probabilities of places by {label}"), size, 320.0, ["", ""]);
+    let step = (570.0 / (shown + 1) as f64).min(88.0).floor();
+    let square = |column: usize, top: f64| {
+        let left = figure.left + step * column as f64 + if column == shown { 10.0 } else { 0.0 };
+        rect(left, top, left + step - 2.0, top + 26.0)
+    };
+    let head = |column: usize| if column == shown { format!("first {k}") } else { format!("{}", column + 1) };
+    figure.cells.extend((0..=shown).map(|column| (0.0, square(column, figure.top), head(column), String::new())));
+    let mut rows = vec![["document".to_owned(), "grade".into(), "expected rank".into(), String::new()]];
+    for (i, document) in drawn.iter().enumerate() {
+        let (top, id) = (figure.top + 28.0 * (i + 1) as f64, short(&document.id, 60));
+        let chances = document.places.iter().copied().chain([f64::NAN; PLACES]).take(shown);
+        for (column, p) in chances.chain([document.first_k]).enumerate() {
+            let shade = 0.55 * drawable(p).unwrap_or(0.0).clamp(0.0, 1.0).sqrt(); // the number stays readable on it
+            let at = if column == shown { head(column) } else { format!("place {}", head(column)) };
+            let words = format!("document {id}, {at}: {}", minus(p, 4));
+            figure.cells.push(((shade * 1e3).round() / 1e3, square(column, top), chance(p), words));
+        }
+        figure.describe += &format!("document {id}, first {k}: {}. ", chance(document.first_k));
+        rows.push([short(&id, 20), number(document.grade), minus(document.expected_rank, 1), id]);
+    }
+    for (i, [name, grade, rank, full]) in rows.into_iter().enumerate() {
+        let y = figure.top + 28.0 * i as f64 + 17.5;
+        figure.texts.extend([
+            (156.0, y, name, full),
+            (204.0, y, grade, String::new()),
+            (306.0, y, rank, String::new()),
+        ]);
+    }
+    let few = if shown < k { format!(" The first {shown} are drawn.") } else { String::new() };
+    let which = if k == 1 { "the first place".into() } else { format!("each of the first {k} places") };
+    figure.caption = format!(
+        "How likely each document takes {which} of query {query}, by {label}; computed exactly, not sampled.{few}"
+    );
+    Some(figure)
+}
+
+/// Whether predicted probabilities come true.
+fn reliability(report: &Report) -> Option<Section> {
+    let group = |m: &MethodPart| Some((short(&m.label, 200), vec![diagram(&m.label, m.reliability.as_ref()?)?]));
+    let groups: Vec<_> = report.methods.iter().filter_map(group).collect();
+    (!groups.is_empty()).then(|| Section { kind: "reliability", groups, ..Section::default() })
+}
+
+fn diagram(label: &str, part: &Reliability) -> Option<Figure> {
+    let real = |b: &&Bin| b.documents > 0 && drawable(b.predicted).and(drawable(b.observed)).is_some();
+    let bins: Vec<&Bin> = part.bins.iter().filter(real).collect();
+    let most = bins.iter().map(|b| b.documents).max()? as f64;
+    let x_label = format!("predicted probability of being among the first {}", part.k);
+    let title = format!("Reliability of {}", short(label, 200));
+    let mut figure = Figure::new(title, [440.0, 420.0], 58.0, [&x_label, "observed share"]);
+    let x = Axis::over([0.0, 1.0], figure.left, figure.right)?;
+    let y = Axis::over([0.0, 1.0], figure.bottom, figure.top)?;
+    for bin in bins {
+        let row = [
+            format!("{} to {}", minus(bin.low, 2), minus(bin.high, 2)),
+            bin.documents.to_string(),
+            minus(bin.predicted, 3),
+            minus(bin.observed, 3),
+        ];
+        let radius = (140.0 * (bin.documents as f64 / most).sqrt()).round().max(25.0) / 10.0;
+        let words = format!("predicted {}, observed {}, documents {}", row[2], row[3], row[1]);
+        figure.dots.push(("c0 count".into(), [x.at(bin.predicted), y.at(bin.observed), radius], words));
+        figure.table.push(row);
+    }
+    figure.dots.sort_by(|a, b| b.1[2].total_cmp(&a.1[2])); // small ones on top
+    figure.rule = Some([x.at(0.0), y.at(0.0), x.at(1.0), y.at(1.0)]);
+    (figure.x_ticks, figure.y_ticks) = (x.ticks(6.0), y.ticks(6.0));
+    let off = if part.error < 5e-4 { "less than 0.001".into() } else { minus(part.error, 3) };
+    let said = format!("On average over documents the prediction is off by {off}.");
+    figure.caption = drawable(part.error).map_or(String::new(), |_| said);
+    figure.describe.clone_from(&figure.caption);
+    Some(figure)
+}
+
 /// What validation saw for each lambda and scaling, and what it took.
 fn choices(report: &Report) -> Option<Section> {
     let lines = report.methods.iter().flat_map(|m| &m.choices).flat_map(|choice| &choice.lines);
@@ -549,6 +649,16 @@ mod tests {
     fn method(label: &str, values: &[f64]) -> MethodPart {
         let cell = |&mean: &f64| Cell { mean, low: mean - 0.1, high: mean + 0.1, ..Cell::default() };
         let lines = vec![("query".to_owned(), values.iter().map(|v| (v.abs(), *v)).collect())];
+        let bin = |&v: &f64| Bin { low: v, high: v, documents: (v as usize).max(1), predicted: v, observed: 1.0 - v };
+        let placed = |(i, &v): (usize, &f64)| PlacedDocument {
+            id: format!("d{i}"),
+            grade: v,
+            places: values.iter().take(20).copied().collect(),
+            first_k: v,
+            expected_rank: v,
+        };
+        let bins: Vec<Bin> = values.iter().take(20).map(bin).collect();
+        let documents = values.iter().take(20).enumerate().map(placed).collect();
         MethodPart {
             label: label.into(),
             cells: values.iter().take(1).map(cell).collect(),
@@ -557,6 +667,8 @@ mod tests {
             per_query: values.iter().enumerate().map(|(i, v)| (format!("q{i}"), Some(*v))).collect(),
             choices: vec![ChoicePart { fold: 1, metric: "map".into(), lines, taken: ("query".into(), 1.0, 0.5) }],
             features: values.iter().enumerate().map(|(i, v)| (format!("f{i}"), *v)).collect(),
+            reliability: values.first().map(|v| Reliability { k: 3, error: *v, bins }),
+            places: Some(PlacesPart { query: "q0".into(), documents }),
             ..MethodPart::default()
         }
     }
@@ -601,6 +713,8 @@ mod tests {
         bad.features[0].0 = evil.into();
         bad.choices[0].lines[0].0 = evil.into();
         bad.choices[0].metric = evil.into();
+        let documents = vec![PlacedDocument { id: evil.into(), places: vec![0.5], ..PlacedDocument::default() }];
+        bad.places = Some(PlacesPart { query: evil.into(), documents });
         let mut report = report(vec![bad.clone(), bad]);
         (report.title, report.command, report.version) = (evil.into(), evil.into(), evil.into());
         report.watched = evil.into();
@@ -643,5 +757,31 @@ mod tests {
         assert_eq!(ticks, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         assert_eq!(number(1e-23), "1e−23");
         assert_eq!(short("abcdefghij", 5), "ab…ij");
+    }
+
+    #[test]
+    fn probabilities_are_drawn_where_there_are_some() {
+        let (heat, trust) = ("<h2>Probabilities of places", "<h2>Can the probabilities be trusted?");
+        let mut part = method("a", &[0.5, 0.0, 0.25, 1.0]);
+        part.reliability = Some(Reliability { k: 4, error: 0.0128, bins: vec![Bin::default(); 2] });
+        let page = html(&report(vec![part.clone()])).unwrap();
+        assert!(page.contains(heat) && !page.contains(trust), "bins of no documents");
+        assert!(page.contains(
+            "How likely each document takes each of the first 4 places of query q0, by a; computed exactly, not sampled."
+        ));
+        assert_eq!(page.matches(">&lt;.01</text>").count(), 5, "0 in four rows, and one of the first four");
+        assert!(page.contains("<title>document d2, place 3: 0.2500</title>") && page.contains(">first 4</text>"));
+        let bin = Bin { low: 0.2, high: 0.3, documents: 40, predicted: 0.25, observed: 0.2 };
+        part.reliability = Some(Reliability { k: 4, error: 0.0128, bins: vec![bin, Bin { documents: 10, ..bin }] });
+        part.places = Some(PlacesPart { documents: vec![PlacedDocument::default(); 3], ..PlacesPart::default() });
+        let page = html(&report(vec![part.clone()])).unwrap();
+        assert!(!page.contains(heat) && page.contains(trust), "documents without places");
+        assert!(page.contains("On average over documents the prediction is off by 0.013."));
+        assert!(page.contains("predicted 0.250, observed 0.200, documents 40"));
+        assert!(page.contains("r=\"14.0\"") && page.contains("r=\"7.0\""), "a quarter of the area");
+        (part.reliability, part.places) = (None, None);
+        let page = html(&report(vec![part, method("b", &[0.1; 30])])).unwrap();
+        assert!(page.contains("The first 15 are drawn.") && page.contains("document d11,"));
+        assert!(!page.contains("document d12,"), "twelve rows");
     }
 }

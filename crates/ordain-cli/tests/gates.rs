@@ -147,6 +147,52 @@ fn quality_on_ohsumed_and_mq2008() {
     assert!(fold_mean(&result, "ndcg@10") >= 0.500 && fold_mean(&result, "map") >= 0.470);
 }
 
+/// Means over seeds of the fold means of one method.
+fn over_seeds(method: &str, folder: &Path, convention: &[&str], metrics: [&str; 3]) -> [f64; 3] {
+    let results: Vec<Value> =
+        (0..5).map(|seed| compare(method, folder, &[convention, &["--seed", &seed.to_string()]].concat())).collect();
+    metrics.map(|metric| results.iter().map(|result| fold_mean(result, metric)).sum::<f64>() / 5.0)
+}
+
+#[test]
+fn lists_on_made_up_data() {
+    let dir = tempfile::tempdir().unwrap();
+    made_up(dir.path(), 1);
+    let letor2 = ["--convention", "letor2"];
+    for method in [
+        "rankmatch[scale=query,lambda=0.1,places=3]",
+        "rankmatch[scale=query,lambda=0.1]",
+        "dorm[scale=query,lambda=0.1]",
+    ] {
+        let result = compare(method, dir.path(), &letor2);
+        assert!(fold_mean(&result, "ndcg@10") >= 0.75 && fold_mean(&result, "map") >= 0.82);
+        let error = result["methods"][0]["calibration"]["error"].as_f64();
+        assert!(method.starts_with("dorm") || error.is_some_and(|error| error < 0.1), "{error:?}");
+    }
+    let subsets =
+        over_seeds("rankmatch[scale=query,lambda=0.1,subset=R]", dir.path(), &letor2, ["ndcg@10", "ndcg@5", "map"]);
+    assert!(subsets[0] >= 0.75 && subsets[2] >= 0.82, "{subsets:?}");
+}
+
+#[test]
+#[ignore = "needs the folder ORDAIN_DATA, run by ./check --data"]
+fn lists_on_ohsumed_and_mq2008() {
+    let (ohsumed, letor2) = (real("ohsumed-letor2"), ["--convention", "letor2"]);
+    let subsets =
+        over_seeds("rankmatch[scale=query,lambda=0.1,subset=3]", &ohsumed, &letor2, ["ndcg@10", "ndcg@5", "map"]);
+    println!("subsets of 3, mean of 5 seeds: {subsets:?}");
+    assert!(subsets[0] >= 0.443 && subsets[1] >= 0.454 && subsets[2] >= 0.446);
+    let result = compare("rankmatch[scale=query,lambda=0.1,places=3]", &ohsumed, &letor2);
+    assert!(fold_mean(&result, "ndcg@10") >= 0.444 && fold_mean(&result, "map") >= 0.445);
+    let result = compare("rankmatch[scale=query,lambda=0.1,places=5]", &ohsumed, &letor2);
+    assert!(fold_mean(&result, "ndcg@10") >= 0.442);
+    println!("calibration error {}", result["methods"][0]["calibration"]["error"]);
+    let result = compare("dorm[scale=query,lambda=0.1,subset=3]", &ohsumed, &letor2);
+    assert!(fold_mean(&result, "ndcg@10") >= 0.438);
+    let result = compare("rankmatch[scale=global,lambda=0.1,places=5]", &real("mq2008"), &MQ);
+    assert!(fold_mean(&result, "ndcg@10") >= 0.505 && fold_mean(&result, "map") >= 0.478);
+}
+
 /// The twin of `scripts/bench_reading.py`: against the plainest reader of the standard library, and the memory of a fit.
 #[test]
 #[ignore = "a speed gate: meant for release mode, run by ./check"]

@@ -2,11 +2,18 @@
 #![allow(clippy::unwrap_used, clippy::needless_range_loop, clippy::float_cmp)] // a test may panic, twins are written by index
 
 use ordain::data::resample::Lists;
+use ordain::data::scale::{Scale, Scaling};
 use ordain::data::synthetic::Synthetic;
 use ordain::method::{Method, Training};
 use ordain::model_file::{from_bytes, to_bytes};
-use ordain::solver::run::Watch;
-use ordain::surrogate::lists::{ListCases, ListLikelihood, PlaceValues, RightOrders};
+use ordain::risk::Empirical;
+use ordain::scorer::rows::Rows;
+use ordain::solver::bundle::Bundle;
+use ordain::solver::lbfgs::Lbfgs;
+use ordain::solver::newton::{Memory, Newton};
+use ordain::solver::run::{Watch, run};
+use ordain::surrogate::lists::{ListCases, ListLikelihood, ListLoss, ListMargin, PlaceValues, RightOrders};
+use ordain::surrogate::pair_hinge::PairHinge;
 use ordain::traits::{Stop, Surrogate};
 use proptest::prelude::*;
 use std::path::Path;
@@ -95,6 +102,101 @@ proptest! {
             }
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(120))]
+    #[test]
+    fn margins_equal_all_orders(docs in prop::collection::vec((-2.0..2.0f64, 0..3i32), 2..6), kind in 0..4) {
+        let s: Vec<f64> = docs.iter().map(|d| d.0).collect();
+        let mut grades: Vec<f64> = docs.iter().map(|d| f64::from(d.1)).collect();
+        let m = s.len();
+        let loss = [ListLoss::Ndcg, ListLoss::Precision(2), ListLoss::Mrr, ListLoss::Wta][kind as usize];
+        if loss == ListLoss::Mrr {
+            grades = (0..m).map(|i| f64::from(u8::from(i == 0))).collect();
+        }
+        let best = grades.iter().fold(0.0f64, |a, &b| a.max(b));
+        let relevant = grades.iter().filter(|&&g| g > 0.0).count();
+        prop_assume!(best > 0.0);
+        let cost = |order: &[usize]| {
+            let at = |i: usize| grades[order[i]];
+            let discount = |i: usize| 1.0 / ((i + 2) as f64).log2();
+            match loss {
+                ListLoss::Ndcg => {
+                    let dcg: f64 = (0..m).map(|i| (at(i).exp2() - 1.0) * discount(i)).sum();
+                    let mut ideal = grades.clone();
+                    ideal.sort_by(|a, b| b.total_cmp(a));
+                    1.0 - dcg / (0..m).map(|i| (ideal[i].exp2() - 1.0) * discount(i)).sum::<f64>()
+                }
+                ListLoss::Precision(k) => 1.0 - (0..k.min(m)).filter(|&i| at(i) > 0.0).count() as f64 / relevant.min(k) as f64,
+                ListLoss::Mrr => 1.0 - 1.0 / ((0..m).position(|i| at(i) > 0.0).unwrap() + 1) as f64,
+                ListLoss::Wta => if at(0) >= best { 0.0 } else { 1.0 },
+            }
+        };
+        let c: Vec<f64> = (0..m).map(|j| (m - 1 - j) as f64).collect();
+        let score = |order: &[usize], s: &[f64]| order.iter().zip(&c).map(|(&i, c)| s[i] * c).sum::<f64>();
+        let orders = permutations(m);
+        let right: Vec<&Vec<usize>> = orders.iter().filter(|o| o.windows(2).all(|w| grades[w[0]] >= grades[w[1]])).collect();
+        let slow = |s: &[f64]| {
+            let worst = orders.iter().map(|o| cost(o) + score(o, s)).fold(f64::NEG_INFINITY, f64::max);
+            worst - right.iter().map(|o| score(o, s)).sum::<f64>() / right.len() as f64
+        };
+        let cases = ListCases::new(one_list(&grades), [&grades[..]], PlaceValues::Linear, RightOrders::Average, 0);
+        let margin = ListMargin::new(cases, [&grades[..]], loss).unwrap();
+        let mut d = vec![0.0; m];
+        let fast = margin.value(0, &s, &mut d, &mut Default::default()).unwrap();
+        prop_assert!((fast - slow(&s)).abs() < 1e-10 && fast > -1e-12);
+        // a plane below the loss everywhere
+        for by in [0.5, -0.5] {
+            for i in 0..m {
+                let mut moved = s.clone();
+                moved[i] += by;
+                prop_assert!(slow(&moved) >= fast + by * d[i] - 1e-10);
+            }
+        }
+    }
+}
+
+/// The gap of the bundle method holds: no other method finds less than its lower bound, and it comes as low itself.
+#[test]
+fn the_gap_is_certified() {
+    let set = Synthetic { queries: 40, documents: (5, 15), features: 6, ..Synthetic::default() }.make();
+    let units: Vec<u32> = set.all().into_iter().filter(|&q| !set.is_flat(q as usize)).collect();
+    let loss = PairHinge::new(units.iter().map(|&q| &set.grades[set.span(q as usize)]), None);
+    let scaling = Scaling::learn(Scale::Query, &set, &units);
+    let rows = Rows::new(&set, &units, &scaling);
+    let pairs: f64 = (0..units.len()).map(|n| loss.pairs(n).0).sum();
+    for lambda in [1.0, 0.1] {
+        let mut risk = Empirical::new(&rows, &loss, vec![1.0 / pairs; units.len()]);
+        let mut newton = Newton::new(&mut risk, lambda, 1e-10, vec![0.0; 6], Memory::default()).unwrap();
+        let truth = run(&mut newton, 100, 0, &Watch::NOBODY).unwrap().objective;
+        let mut risk = Empirical::new(&rows, &loss, vec![1.0 / pairs; units.len()]);
+        let mut bundle = Bundle::new(&mut risk, lambda, 1e-6, vec![0.0; 6]).unwrap();
+        let report = run(&mut bundle, 500, 0, &Watch::NOBODY).unwrap();
+        let gap = report.gap.unwrap();
+        assert_eq!(report.stop, Stop::Gap);
+        assert!(
+            gap <= 1e-6 * report.objective
+                && report.objective >= truth - 1e-12
+                && report.objective - gap <= truth + 1e-12
+        );
+        let mut risk = Empirical::new(&rows, &loss, vec![1.0 / pairs; units.len()]);
+        let mut lbfgs = Lbfgs::new(&mut risk, lambda, 1e-9, vec![0.0; 6]).unwrap();
+        let report = run(&mut lbfgs, 500, 0, &Watch::NOBODY).unwrap();
+        assert!((report.objective - truth).abs() < 1e-12, "{} {truth}", report.objective);
+    }
+}
+
+#[test]
+fn what_dorm_cannot_do_is_refused_with_the_reason() {
+    let message = |text: &str| text.parse::<Method>().unwrap_err().to_string();
+    assert!(message("dorm[subset=full]").contains("smallest at w = 0"));
+    let set = Synthetic { queries: 20, ..Synthetic::default() }.make();
+    let fit = |text: &str| text.parse::<Method>().unwrap().fit(&Training::new(&set, &set.all()), &Watch::NOBODY);
+    assert!(fit("dorm[loss=mrr]").unwrap_err().to_string().contains("at most one relevant document"));
+    assert!(fit("rankmatch[subset=2]").unwrap_err().to_string().contains("the number of grades"));
+    assert!(fit("rankmatch[subset=3,draws=all]").unwrap_err().to_string().contains("all is for subset=2"));
+    assert!(fit("rankmatch[subset=2,draws=all,scale=query,lambda=0.1]").is_ok());
 }
 
 #[test]

@@ -4,12 +4,13 @@ use super::evaluate::{BOOTSTRAP, cells, command_line, curve_metrics, strongest, 
 use super::{check_interrupt, check_output};
 use crate::args::Compare;
 use crate::plan::{self, Measures, Usage};
-use crate::report::{ChoicePart, MethodPart, Report, TestPart};
+use crate::report::{Bin, ChoicePart, MethodPart, PlacedDocument, PlacesPart, Reliability, Report, TestPart};
 use crate::screen::{Screen, four, table};
 use anyhow::Result;
 use ordain::data::split::{self, Fold, Layout};
 use ordain::data::{self, Missing, RankSet, write_whole};
 use ordain::method::{Facts, Fitted, Method, Training};
+use ordain::metric::calibration::{Calibration, in_head};
 use ordain::metric::{self, Evaluation, Metric, stats};
 use ordain::model_file;
 use ordain::solver::run::Watch;
@@ -39,6 +40,9 @@ struct Entry {
     bytes: usize,
     support: usize,
     features: Vec<(String, f64)>,
+    /// Head places, and how their probabilities come true on test documents.
+    calibration: Option<(usize, Calibration)>,
+    places: Option<PlacesPart>,
 }
 
 /// A paired test of two entries by one metric.
@@ -81,6 +85,8 @@ pub(super) fn run(args: &Compare, screen: &Screen) -> Result<()> {
             bytes: 0,
             support: 0,
             features: vec![],
+            calibration: None,
+            places: None,
         });
     }
     args.report.as_deref().map(check_output).transpose()?;
@@ -213,8 +219,55 @@ impl Entry {
         if let Ok(curve) = metric::evaluate(set, &fold.test, &scores, &curve_metrics(), convention) {
             self.curve.extend(curve);
         }
+        self.calibrate(&model, set, &fold.test)?;
         self.keep(model);
         Ok(())
+    }
+
+    /// Puts the probabilities of the head beside the truth, and keeps the picture of the first test query.
+    fn calibrate(&mut self, model: &Fitted, set: &RankSet, test: &[u32]) -> Result<()> {
+        let k = model.ranker.places.len();
+        if k == 0 {
+            return Ok(());
+        }
+        let (_, calibration) = self.calibration.get_or_insert_with(|| (k, Calibration::default()));
+        for &q in test {
+            let probabilities = model.ranker.place_probabilities(set, q as usize)?;
+            let span = set.span(q as usize);
+            let truth = in_head(&set.grades[span.clone()], k);
+            for (p, truth) in probabilities.iter().zip(&truth) {
+                calibration.add(p.first_k, *truth);
+            }
+            if self.places.is_none() && span.len() > k {
+                let mut documents: Vec<PlacedDocument> = span
+                    .zip(&probabilities)
+                    .map(|(row, p)| PlacedDocument {
+                        id: set.document(row).into_owned(),
+                        grade: set.grades[row],
+                        places: p.places.clone(),
+                        first_k: p.first_k,
+                        expected_rank: p.expected_rank,
+                    })
+                    .collect();
+                documents.sort_by(|a, b| a.expected_rank.total_cmp(&b.expected_rank));
+                documents.truncate(12);
+                self.places = Some(PlacesPart { query: set.query(q as usize).to_owned(), documents });
+            }
+        }
+        Ok(())
+    }
+
+    /// The calibration as a report shows it.
+    fn reliability(&self) -> Option<Reliability> {
+        let (k, calibration) = self.calibration.as_ref()?;
+        let bins = calibration.bins.iter().enumerate().filter(|(_, bin)| bin.count > 0).map(|(i, bin)| Bin {
+            low: i as f64 / 10.0,
+            high: (i + 1) as f64 / 10.0,
+            documents: bin.count,
+            predicted: bin.predicted / bin.count as f64,
+            observed: bin.observed / bin.count as f64,
+        });
+        Some(Reliability { k: *k, error: calibration.error(), bins: bins.collect() })
     }
 
     fn keep(&mut self, model: Fitted) {
@@ -335,6 +388,12 @@ fn text(entries: &[Entry], tests: &[Test], measures: &Measures, units: usize, fo
             );
         }
     }
+    for (entry, reliability) in entries.iter().filter_map(|entry| Some((entry, entry.reliability()?))) {
+        text += &format!(
+            "\n{}: probabilities of the first {} places, expected calibration error {:.4}\n",
+            entry.label, reliability.k, reliability.error
+        );
+    }
     let skipped = entries.first().map_or(0, |entry| entry.result.skipped());
     text += &format!(
         "\n{units} test queries, {skipped} left out (nothing relevant); convention {}; ± is half a 95 % bootstrap interval; data read in {load:.2} s\n",
@@ -355,11 +414,15 @@ fn document(entries: &[Entry], tests: &[Test], measures: &Measures, folds: usize
                     json!({"mean": cell.mean, "low": cell.low, "high": cell.high, "fold_mean": entry.fold_mean(m), "folds": folds}),
                 );
             }
-            json!({
+            let mut method = json!({
                 "method": entry.method.name(), "label": entry.label, "chosen": entry.chosen(), "metrics": metrics,
                 "seconds": {"load": load, "fit": entry.fit, "predict": entry.predict},
                 "model_bytes": entry.bytes, "support": entry.support,
-            })
+            });
+            if let Some(reliability) = entry.reliability() {
+                method["calibration"] = json!(reliability);
+            }
+            method
         })
         .collect();
     let tests: Vec<Value> = tests
@@ -394,8 +457,8 @@ fn report(entries: &[Entry], tests: &[Test], measures: &Measures, tested: &[Stri
             per_query: tested.iter().cloned().zip(entry.result.values[watched].iter().copied()).collect(),
             choices: entry.facts.iter().enumerate().filter_map(|(fold, facts)| choice(fold + 1, facts)).collect(),
             features: entry.features.clone(),
-            reliability: None,
-            places: None,
+            reliability: entry.reliability(),
+            places: entry.places.clone(),
         }
     });
     Report {

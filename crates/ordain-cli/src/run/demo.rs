@@ -31,7 +31,7 @@ fn rank(folder: &Path, screen: &Screen) -> Result<()> {
     ));
     let report = folder.join("report.html");
     let words =
-        ["ordain", "compare", "ranksvm", "ranksvm[weight=pair]", "ranksvm[scale=none]", "--train"].map(Into::into);
+        ["ordain", "compare", "ranksvm", "rankmatch", "dorm[scale=query,lambda=0.1]", "--train"].map(Into::into);
     let more = [train.as_os_str(), "--test".as_ref(), test.as_os_str(), "--report".as_ref(), report.as_os_str()]
         .map(Into::into);
     let parsed = Cli::try_parse_from(words.into_iter().chain::<[std::ffi::OsString; 5]>(more))?;

@@ -1,7 +1,7 @@
 //! DORM: max-margin on the lists of rankmatch.
 
 use super::lists::{ListSettings, Subset, draw};
-use super::rankmatch::{LAMBDA, PATH, PlaceDiscount};
+use super::rankmatch::{LAMBDA, PlaceDiscount};
 use super::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
 use super::settings::{count, lambda, positive, scale};
 use super::{Choice, Fitted, Positive, Setting, Training};
@@ -41,6 +41,9 @@ pub struct Dorm {
     pub tol: Positive,
 }
 
+/// The λ that are tried on validation, from the strongest; planes grow with 1/λ.
+const PATH: [f64; 6] = [10.0, 3.0, 1.0, 0.3, 0.1, 0.03];
+
 impl Default for Dorm {
     fn default() -> Self {
         Self {
@@ -49,7 +52,7 @@ impl Default for Dorm {
             subset: Subset::Grades,
             draws: Some(Positive(0.4)),
             loss: ListLoss::Ndcg,
-            max_iter: 500,
+            max_iter: 200,
             tol: Positive(1e-3),
         }
     }

@@ -3,6 +3,7 @@
 //! The same ranking gives NDCG .72 or .67 by the gain, a query without relevant documents counts 1, 0 or not at all,
 //! and tied documents stand in input order, by id, or share their places. A [`Convention`] says which.
 
+pub mod calibration;
 mod query;
 pub mod stats;
 

@@ -94,7 +94,7 @@ impl<'a> Bundle<'a> {
         let mut slope: Vec<f64> =
             (0..n).map(|i| self.offsets[i] - dot(&self.gram[i], &self.share) / self.lambda).collect();
         let enough = 0.1 * self.tol * self.upper.abs().max(self.tol);
-        for _ in 0..200 * n + 2000 {
+        for _ in 0..30 * n + 500 {
             let up = (0..n).fold(0, |a, i| if slope[i] > slope[a] { i } else { a });
             let used = (0..n).filter(|&i| self.share[i] > 0.0);
             let Some(down) = used.reduce(|a, i| if slope[i] < slope[a] { i } else { a }) else { break };

@@ -58,9 +58,9 @@ pub struct Matched<'a> {
 ///
 /// O(rows² · cols) at worst, with rows the lesser side: rows bid for columns as long as that is cheap (augmenting row
 /// reduction of Jonker and Volgenant 1987), then each row that is still free finds a shortest augmenting path (Crouse
-/// 2016). Prices of columns only fall, so the cheapest columns of a row, listed once, stay the only ones to look at
-/// until a price within the list has passed its end. Wide problems keep such lists, 1 kB a row; problems of more rows
-/// than columns are copied, columns for rows.
+/// 2016). From 512 columns on a row lists its 64 cheapest columns, 1 kB a row: prices of columns only fall, so that any
+/// other column still costs at least what the last of the list did, and mostly need not be looked at. Problems of more
+/// rows than columns are copied, columns for rows.
 ///
 /// ```
 /// use ordain::structure::matching::assignment::{Work, solve};
