@@ -41,13 +41,13 @@ fn rank(folder: &Path, screen: &Screen) -> Result<()> {
     let model = folder.join("model.ordain");
     let (set, _) = data::read(&[vec![train.clone()]], data::Missing::Error)?;
     let fitted =
-        super::watched(screen, |watch| method::RankSvm::default().fit(&Training::new(&set, &set.all()), watch))?;
+        super::watched(screen, |watch| method::RankMatch::default().fit(&Training::new(&set, &set.all()), watch))?;
     model_file::save(&fitted, &model)?;
     let (model, test, report) = (model.display(), test.display(), report.display());
     screen.say(&format!(
         "\nwrote {model} and {report}: open the report in a browser. Then try\n  \
          ordain evaluate {model} {test}\n  \
-         ordain predict {model} {test} --top 3\n  \
+         ordain predict {model} {test} --top 3 --probabilities\n  \
          ordain explain {model} {test} --query {}\n  \
          ordain inspect {model}",
         set_first(&last)

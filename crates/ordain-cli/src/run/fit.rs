@@ -77,6 +77,7 @@ fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64
             "gradient": report.gradient,
             "stop": report.stop.name(),
             "settings": facts.settings,
+            "examples": facts.examples,
             "seconds": seconds,
             "model": args.output.display().to_string(),
         }))?;

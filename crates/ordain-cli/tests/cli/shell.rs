@@ -133,7 +133,11 @@ fn the_demo_works_and_so_do_its_suggestions() {
         assert!(!place.bytes(&format!("demo/{name}")).is_empty(), "{name} is empty");
     }
     assert_eq!(std::fs::read_dir(place.path().join("demo")).unwrap().count(), 4);
-    assert!(done.out.contains("ndcg@10") && done.out.contains("ranksvm[weight=pair]"), "{}", done.out);
+    assert!(
+        done.out.contains("ndcg@10") && done.out.contains("rankmatch") && done.out.contains("dorm"),
+        "{}",
+        done.out
+    );
     let html = place.read("demo/report.html");
     assert!(html.contains("<svg") && html.contains("ranksvm") && html.contains("</html>"));
     let suggested: Vec<Vec<&str>> = done
