@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The experiments of the paper on exponential families of matchings (Petterson et al. 2009) as commands.
-# Usage: scripts/figures.sh DATA_FOLDER   (after cargo build --release --workspace --examples)
+# Usage: scripts/figures.sh DATA_FOLDER   (after cargo build --release --workspace --bins --examples)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 data=$1/ranking/ohsumed-letor2
@@ -49,3 +49,5 @@ print("M = %s %-10s %.2e s per subset (%d steps, %.3f s)" % (sys.argv[1], sys.ar
 done
 echo "Table 1, continued: seconds per evaluation (log Z and all marginals) of square problems"
 target/release/examples/permanent --large
+echo "Table 1, continued: seconds per observation of a whole training on square problems"
+target/release/examples/training --large
