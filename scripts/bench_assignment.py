@@ -13,11 +13,8 @@ NumPy and SciPy are installed in the virtual environment target/venv on first us
 
 import argparse
 import importlib.metadata
-import importlib.util
 import json
 import math
-import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -25,9 +22,10 @@ import tempfile
 import time
 from pathlib import Path
 
+import own_venv
+
 ROOT = Path(__file__).resolve().parent.parent
-VENV = ROOT / "target" / "venv"
-PACKAGES = ["numpy", "scipy"]
+PACKAGES = {"numpy": "numpy", "scipy": "scipy"}
 TIMEOUT = 600  # seconds, for every child process
 
 # n, matrices, repetitions of SciPy, repetitions of ordain (each round), least SciPy / ordain ratio of the least times
@@ -52,24 +50,6 @@ def run(command):
     if child.returncode != 0:
         sys.exit(f"{' '.join(command[:3])} failed with status {child.returncode}")
     return child.stdout
-
-
-def enter_venv():
-    """Continue in target/venv, made and filled if need be."""
-    python = VENV / "bin" / "python"
-    if Path(sys.prefix).resolve() != VENV.resolve():
-        if not python.exists():
-            print("making target/venv", flush=True)
-            try:
-                run([sys.executable, "-m", "venv", VENV])
-            except BaseException:
-                shutil.rmtree(VENV, ignore_errors=True)
-                raise
-        os.execv(python, [str(python), __file__, *sys.argv[1:]])
-    if not all(importlib.util.find_spec(package) for package in PACKAGES):
-        print("installing", *PACKAGES, flush=True)
-        run([python, "-m", "pip", "install", "--quiet", *PACKAGES])
-        importlib.invalidate_caches()
 
 
 def make(kind, n, matrices, seed):
@@ -147,7 +127,7 @@ def main():
             "cargo build --release -p ordain --example assignment"
         )
 
-    enter_venv()
+    own_venv.enter(PACKAGES)
     print(f"one thread, SciPy {importlib.metadata.version('scipy')}, microseconds per matrix")
     print(f"{'':13}{'ordain':>24}{'SciPy':>24}{'SciPy / ordain':>20}")
     print(f"{'costs':8}{'n':>5}" + f"{'least':>12}{'median':>12}" * 2 + f"{'least':>10}{'gate':>10}")

@@ -11,11 +11,9 @@ XGBoost is installed in the virtual environment target/venv on first use.
 
 import argparse
 import importlib.metadata
-import importlib.util
 import io
 import json
 import os
-import shutil
 import signal
 import statistics
 import subprocess
@@ -25,8 +23,9 @@ import threading
 import time
 from pathlib import Path
 
+import own_venv
+
 ROOT = Path(__file__).resolve().parent.parent
-VENV = ROOT / "target" / "venv"
 # Package name -> module name.
 PACKAGES = {"xgboost-cpu": "xgboost", "numpy": "numpy", "zstandard": "zstandard"}
 
@@ -89,24 +88,6 @@ def run(command, **options):
         # ru_maxrss is in bytes on macOS and in KiB elsewhere.
         unit = 1 if sys.platform == "darwin" else 1024
         return output.read().decode(), seconds, usage.ru_maxrss * unit
-
-
-def enter_venv():
-    """Continue in target/venv, made and filled if need be."""
-    python = VENV / "bin" / "python"
-    if Path(sys.prefix).resolve() != VENV.resolve():
-        if not python.exists():
-            print("making target/venv", flush=True)
-            try:
-                run([sys.executable, "-m", "venv", VENV])
-            except BaseException:
-                shutil.rmtree(VENV, ignore_errors=True)
-                raise
-        os.execv(python, [str(python), __file__, *sys.argv[1:]])
-    if not all(importlib.util.find_spec(module) for module in PACKAGES.values()):
-        print("installing", *PACKAGES, flush=True)
-        run([python, "-m", "pip", "install", "--quiet", *PACKAGES])
-        importlib.invalidate_caches()
 
 
 def build_file(data_folder, path):
@@ -228,7 +209,7 @@ def main():
     if not ordain.is_file():
         sys.exit(f"{options.ordain} is not there: build it with cargo build --release")
 
-    enter_venv()
+    own_venv.enter(PACKAGES)
     with tempfile.TemporaryDirectory() as temporary:
         folder = (options.work or Path(temporary)).resolve()
         folder.mkdir(parents=True, exist_ok=True)

@@ -76,6 +76,17 @@ pub(crate) struct Fit {
     /// A setting of the method, as in --set lambda=0.1 (see below; repeat it for more); METHOD[lambda=0.1] does the same
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) settings: Vec<String>,
+    #[command(flatten)]
+    pub(crate) choosing: Choosing,
+    /// Go on from the interrupted model at the output, to the same result as without the interruption
+    #[arg(long)]
+    pub(crate) resume: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Choosing {
     /// The metric of the choice by validation
     #[arg(long, value_name = "METRIC", default_value = "ndcg@10")]
     pub(crate) choose_by: String,
@@ -85,11 +96,6 @@ pub(crate) struct Fit {
     /// Seed of whatever is random
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) seed: u64,
-    /// Go on from the interrupted model at the output, to the same result as without the interruption
-    #[arg(long)]
-    pub(crate) resume: bool,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
 }
 
 #[derive(Args, Debug)]
@@ -246,18 +252,11 @@ pub(crate) struct Compare {
     /// Only this fold, from 1
     #[arg(long, value_name = "I")]
     pub(crate) only_fold: Option<usize>,
-    /// The metric of the choice by validation
-    #[arg(long, value_name = "METRIC", default_value = "ndcg@10")]
-    pub(crate) choose_by: String,
+    #[command(flatten)]
+    pub(crate) choosing: Choosing,
     /// Fit again on training and validation after a choice [default: except with --folds]
     #[arg(long, conflicts_with = "no_refit")]
     pub(crate) refit: bool,
-    /// Keep the fit on the training part
-    #[arg(long)]
-    pub(crate) no_refit: bool,
-    /// Seed of whatever is random
-    #[arg(long, default_value_t = 0, value_name = "N")]
-    pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) metrics: Metrics,
     #[command(flatten)]

@@ -1,5 +1,8 @@
 //! An evaluation of the risk allocates nothing once its buffers are made.
-#![allow(unsafe_code, clippy::unwrap_used)] // counting allocations needs an allocator of one's own
+#![allow(clippy::unwrap_used)] // a test may panic
+
+#[path = "common/counting.rs"]
+mod counting;
 
 use ordain::data::scale::{Scale, Scaling};
 use ordain::data::synthetic::Synthetic;
@@ -7,25 +10,6 @@ use ordain::risk::Empirical;
 use ordain::scorer::rows::Rows;
 use ordain::surrogate::pair_hinge::PairHinge;
 use ordain::traits::Risk;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-struct Counting;
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.fetch_add(1, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 #[test]
 fn evaluations_allocate_nothing_per_example() {
@@ -37,12 +21,12 @@ fn evaluations_allocate_nothing_per_example() {
     let mut risk = Empirical::new(&rows, &loss, vec![1.0; units.len()]);
     let (theta, mut grad, mut hessian) = (vec![0.1; 10], vec![0.0; 10], vec![0.0; 100]);
     let mut counts = || {
-        let start = COUNT.load(Ordering::Relaxed);
+        let start = counting::allocations();
         risk.value(&theta, &mut grad).unwrap();
         risk.curvature(&theta, &mut grad).unwrap();
-        let middle = COUNT.load(Ordering::Relaxed);
+        let middle = counting::allocations();
         risk.hessian(&mut hessian).unwrap();
-        (middle - start, COUNT.load(Ordering::Relaxed) - middle)
+        (middle - start, counting::allocations() - middle)
     };
     counts();
     counts();

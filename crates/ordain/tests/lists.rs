@@ -12,6 +12,7 @@ use ordain::solver::bundle::Bundle;
 use ordain::solver::lbfgs::Lbfgs;
 use ordain::solver::newton::{Memory, Newton};
 use ordain::solver::run::{Watch, run};
+use ordain::structure::matching::{places, subsets};
 use ordain::surrogate::lists::{ListCases, ListLikelihood, ListLoss, ListMargin, PlaceValues, RightOrders};
 use ordain::surrogate::pair_hinge::PairHinge;
 use ordain::traits::{Stop, Surrogate};
@@ -152,6 +153,27 @@ proptest! {
                 let mut moved = s.clone();
                 moved[i] += by;
                 prop_assert!(slow(&moved) >= fast + by * d[i] - 1e-10);
+            }
+        }
+    }
+}
+
+/// A list in which every place counts is a square problem: both recursions give the same law.
+#[test]
+fn head_places_equal_the_full_recursion() {
+    let mut random = ordain::random::Random::new(9);
+    for m in 2..13 {
+        let s: Vec<f64> = (0..m).map(|_| random.normal()).collect();
+        let c: Vec<f64> = (1..m).rev().map(|c| c as f64).collect();
+        let w: Vec<f64> =
+            s.iter().flat_map(|s| (0..m).map(|j| s * c.get(j).unwrap_or(&0.0)).collect::<Vec<_>>()).collect();
+        let (mut head, mut full) = (vec![0.0; m * (m - 1)], vec![0.0; m * m]);
+        let a = places::log_sum(&s, &c, &mut Default::default(), &mut head).unwrap();
+        let b = subsets::log_sum(&w, m, &mut Default::default(), &mut full).unwrap();
+        assert!((a - b).abs() < 1e-11 * (1.0 + b.abs()), "M = {m}: {a} {b}");
+        for i in 0..m {
+            for j in 0..m - 1 {
+                assert!((head[i * (m - 1) + j] - full[i * m + j]).abs() < 1e-12);
             }
         }
     }

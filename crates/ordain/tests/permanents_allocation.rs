@@ -1,27 +1,11 @@
 //! The exact law of matchings allocates nothing once its buffers are made, and for few rows nothing at all.
-#![allow(unsafe_code, clippy::unwrap_used)] // counting allocations needs an allocator of one's own
+#![allow(clippy::unwrap_used)] // a test may panic
+
+#[path = "common/counting.rs"]
+mod counting;
 
 use ordain::random::Random;
 use ordain::structure::matching::subsets::{Sampler, Work, log_sum};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-struct Counting;
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.fetch_add(1, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 #[test]
 fn calls_allocate_nothing() {
@@ -29,9 +13,9 @@ fn calls_allocate_nothing() {
     let w: Vec<f64> = (0..14 * 14).map(|_| 5.0 * random.normal()).collect();
     let (mut p, mut work) = (vec![0.0; 14 * 14], Work::default());
     let mut count = |work: &mut Work, m: usize| {
-        let before = COUNT.load(Ordering::Relaxed);
+        let before = counting::allocations();
         log_sum(&w[..m * m], m, work, &mut p[..m * m]).unwrap();
-        COUNT.load(Ordering::Relaxed) - before
+        counting::allocations() - before
     };
     for m in 0..=6 {
         assert_eq!(count(&mut work, m), 0);
@@ -42,7 +26,7 @@ fn calls_allocate_nothing() {
     }
     let sampler = Sampler::new(&w, 14, work).unwrap();
     let mut columns = [0; 14];
-    let before = COUNT.load(Ordering::Relaxed);
+    let before = counting::allocations();
     (0..100).for_each(|_| sampler.draw(&mut random, &mut columns));
-    assert_eq!(COUNT.load(Ordering::Relaxed), before);
+    assert_eq!(counting::allocations(), before);
 }

@@ -67,7 +67,7 @@ struct Protocol<'a> {
 
 pub(super) fn run(args: &Compare, screen: &Screen) -> Result<()> {
     let measures = plan::measures(&args.metrics)?;
-    let choose_by = plan::metric(&args.choose_by)?;
+    let choose_by = plan::metric(&args.choosing.choose_by)?;
     let mut entries = vec![];
     for label in &args.methods {
         let method = plan::method(label, &[])?;
@@ -93,10 +93,10 @@ pub(super) fn run(args: &Compare, screen: &Screen) -> Result<()> {
     let protocol = Protocol {
         measures: &measures,
         choose_by,
-        refit: args.refit || !args.no_refit && args.folds.is_none(),
+        refit: args.refit || !args.choosing.no_refit && args.folds.is_none(),
         all_outside_test: args.cv.is_some(),
         missing: plan::missing(&args.reading),
-        seed: args.seed,
+        seed: args.choosing.seed,
     };
     let start = Instant::now();
     let rounds = rounds(args, protocol.missing)?;

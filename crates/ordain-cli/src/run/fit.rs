@@ -15,7 +15,7 @@ use std::time::Instant;
 
 pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
     let method = plan::method(&args.method, &args.settings)?;
-    let by = (plan::metric(&args.choose_by)?, Convention::STANDARD);
+    let by = (plan::metric(&args.choosing.choose_by)?, Convention::STANDARD);
     let missing = plan::missing(&args.reading);
     if screen.json && args.output.as_os_str() == "-" {
         return Err(Usage("-o - and --json cannot share standard output; give the model a file".into()).into());
@@ -47,15 +47,15 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
         set.fill_missing(means.as_deref());
     }
     let old = if args.resume { Some(model_file::load(&args.output)?) } else { None };
-    let resume = old.as_ref().map(|model| method.resume(model, &set, args.seed)).transpose()?;
+    let resume = old.as_ref().map(|model| method.resume(model, &set, args.choosing.seed)).transpose()?;
     let fitting = Instant::now();
     let training = Training {
         set: &set,
         train: &train,
         valid: valid.as_deref(),
         by,
-        refit: !args.no_refit,
-        seed: args.seed,
+        refit: !args.choosing.no_refit,
+        seed: args.choosing.seed,
         missing,
         means: means.as_deref(),
         resume,

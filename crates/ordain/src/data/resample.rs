@@ -53,7 +53,7 @@ impl Lists {
 
     /// Draws lists from the queries `units`; each query has a stream of random numbers of its own.
     ///
-    /// [EFM] section 5.1: subsets are uniform among those with at least one document of every grade. A query that
+    /// \[EFM\] section 5.1: subsets are uniform among those with at least one document of every grade. A query that
     /// lacks one of the `grades` grades of the data gives lists of one document of each grade that it has.
     pub fn draw(set: &RankSet, units: &[u32], how: Draw, grades: usize, seed: u64) -> Self {
         let mut lists = Self::default();

@@ -1,9 +1,9 @@
 //! DORM: max-margin on the lists of rankmatch.
 
-use super::lists::{ListSettings, Subset, draw};
+use super::lists::{DRAWS, ListSettings, Subset, draw, draws, draws_value};
 use super::rankmatch::{LAMBDA, PlaceDiscount};
 use super::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
-use super::settings::{count, lambda, positive, scale};
+use super::settings::{Common, SCALE, accuracy, count, one_of, ridge, steps};
 use super::{Choice, Fitted, Positive, Setting, Training};
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 /// min over w:   λ/2·|w|² + mean over subsets  max over y [ loss(y) + s·c(y) ] − s·c(right)
 /// ```
 ///
-/// Le and Smola 2007, as the max-margin counterpart in \\[EFM\\] section 5.1: with the same subset, draws and seed it sees precisely the
+/// Le and Smola 2007, as the max-margin counterpart in \[EFM\] section 5.1: with the same subset, draws and seed it sees precisely the
 /// subsets of [`super::RankMatch`]. Fitted by a bundle method to a duality gap. On whole lists its minimum on real data is
 /// w = 0 (the worst order costs almost 1 whatever the scores), so that is refused.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,94 +61,59 @@ impl Default for Dorm {
 impl Dorm {
     /// What can be set.
     pub const SETTINGS: &'static [Setting] = &[
-        Setting {
-            name: "scale",
-            range: "auto, none, global, query, minmax",
-            default: "auto",
-            help: "scaling of the features: auto by validation (else query), none, global, query, minmax",
-        },
-        Setting {
-            name: "lambda",
-            range: "auto or a number above 0",
-            default: "auto",
-            help: "strength of the ridge: auto by validation (else 0.1); c=1/lambda is accepted too",
-        },
+        SCALE,
+        ridge("strength of the ridge: auto by validation (else 0.1); c=1/lambda is accepted too"),
         Setting {
             name: "subset",
             range: "R or a number from 2 to 16",
             default: "R",
             help: "random subsets of M documents with one of every grade at least (R: as many as there are grades)",
         },
-        Setting {
-            name: "draws",
-            range: "a number above 0, or all",
-            default: "0.4",
-            help: "subsets per query, as a share of documents times M; all pairs of different grades with subset=2",
-        },
+        DRAWS,
         Setting {
             name: "loss",
             range: "ndcg, p@k, mrr, wta",
             default: "ndcg",
             help: "what a wrong order costs: 1 minus this metric",
         },
-        Setting {
-            name: "max_iter",
-            range: "a whole number above 0",
-            default: "500",
-            help: "the most planes of one fit",
-        },
-        Setting {
-            name: "tol",
-            range: "a number above 0",
-            default: "1e-3",
-            help: "the duality gap at which a fit stops, relative to the objective",
-        },
+        steps("200", "the most planes of one fit"),
+        accuracy("1e-3", "the duality gap at which a fit stops, relative to the objective"),
     ];
 
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        let Self { scale, lambda, max_iter, tol, .. } = self;
+        if (Common { scale, lambda, max_iter, tol }).set(name, value)? {
+            return Ok(());
+        }
         match name {
-            "scale" => self.scale = scale(value)?,
-            "lambda" | "c" => self.lambda = lambda(name, value)?,
-            "subset" => {
-                self.subset = value.parse()?;
-                if self.subset == Subset::Full {
+            "subset" => match value.parse()? {
+                Subset::Full => {
                     return Err(Error::Setting {
                         name: name.into(),
                         expected: "R or a number of documents: on whole lists the margin of dorm is smallest at w = 0, which ranks nothing (rankmatch takes whole lists)".into(),
                         found: value.into(),
                     });
                 }
-            }
-            "draws" => self.draws = if value == "all" { None } else { Some(positive(name, value)?) },
-            "loss" => {
-                self.loss = match value {
-                    "ndcg" => ListLoss::Ndcg,
-                    "mrr" => ListLoss::Mrr,
-                    "wta" => ListLoss::Wta,
-                    _ => match value.strip_prefix("p@").map(|k| count("loss", k)) {
-                        Some(k) => ListLoss::Precision(k?),
-                        None => return Err(Error::unknown("loss", value, ["ndcg", "p@k", "mrr", "wta"])),
-                    },
+                subset => self.subset = subset,
+            },
+            "draws" => self.draws = draws(value)?,
+            _ => {
+                self.loss = match value.strip_prefix("p@") {
+                    Some(k) => ListLoss::Precision(count("loss", k)?),
+                    None => one_of(
+                        "loss",
+                        value,
+                        &[("ndcg", ListLoss::Ndcg), ("mrr", ListLoss::Mrr), ("wta", ListLoss::Wta)],
+                    )?,
                 }
             }
-            "max_iter" => self.max_iter = count(name, value)?,
-            _ => self.tol = positive(name, value)?,
         }
         Ok(())
     }
 
-    pub(super) fn choices(&self) -> Choices {
-        Choices { scale: self.scale, lambda: self.lambda, default: LAMBDA, path: &PATH }
-    }
-
-    /// Whether λ or the scaling is left to validation.
-    pub fn chooses(&self) -> bool {
-        self.choices().open()
-    }
-
     /// Fits a ranker, choosing what is left open on validation queries.
     pub fn fit(&self, data: &Training, watch: &Watch) -> Result<Fitted> {
-        fit(self, &self.choices(), data, watch)
+        fit(self, data, watch)
     }
 }
 
@@ -158,6 +123,10 @@ impl Learner for Dorm {
 
     fn name(&self) -> &'static str {
         "dorm"
+    }
+
+    fn choices(&self) -> Choices {
+        Choices { scale: self.scale, lambda: self.lambda, default: LAMBDA, path: &PATH }
     }
 
     fn draw(&self, data: &Training, units: &[u32]) -> Result<Drawn<ListMargin>> {
@@ -192,7 +161,7 @@ impl Learner for Dorm {
         };
         Map::from_iter([
             ("subset".into(), self.subset.to_string().into()),
-            ("draws".into(), self.draws.map_or("all".into(), |draws| draws.get().into())),
+            ("draws".into(), draws_value(self.draws)),
             ("loss".into(), loss.into()),
             ("max_iter".into(), self.max_iter.into()),
             ("tol".into(), self.tol.get().into()),

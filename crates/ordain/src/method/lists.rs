@@ -2,11 +2,13 @@
 
 use super::rankmatch::PlaceDiscount;
 use super::search::Drawn;
-use super::{Positive, Training};
+use super::settings::positive;
+use super::{Positive, Setting, Training};
 use crate::data::resample::{Draw, Lists};
 use crate::error::{Error, Result};
 use crate::structure::matching::places::MOST;
 use crate::surrogate::lists::{ListCases, PlaceValues, RightOrders};
+use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
 
@@ -47,6 +49,24 @@ impl fmt::Display for Subset {
             Self::Of(m) => write!(f, "{m}"),
         }
     }
+}
+
+/// `draws`, the same for both.
+pub(super) const DRAWS: Setting = Setting {
+    name: "draws",
+    range: "a number above 0, or all",
+    default: "0.4",
+    help: "subsets per query, as a share of documents times M; all pairs of different grades with subset=2",
+};
+
+/// Its value as it is typed.
+pub(super) fn draws(value: &str) -> Result<Option<Positive>> {
+    if value == "all" { Ok(None) } else { positive("draws", value).map(Some) }
+}
+
+/// Its value as it is written.
+pub(super) fn draws_value(draws: Option<Positive>) -> Value {
+    draws.map_or("all".into(), |draws| draws.get().into())
 }
 
 /// What rankmatch and dorm have in common.

@@ -144,9 +144,9 @@ impl Method {
     /// Whether something is left to be chosen by validation.
     pub fn chooses(&self) -> bool {
         match self {
-            Self::RankSvm(method) => method.chooses(),
-            Self::RankMatch(method) => method.chooses(),
-            Self::Dorm(method) => method.chooses(),
+            Self::RankSvm(method) => method.choices().open(),
+            Self::RankMatch(method) => method.choices().open(),
+            Self::Dorm(method) => method.choices().open(),
         }
     }
 

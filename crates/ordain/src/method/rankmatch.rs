@@ -1,14 +1,15 @@
 //! RankMatch: the exponential family over orders, on whole lists or on the paper's subsets.
 
-use super::lists::{ListSettings, Subset, draw};
+use super::lists::{DRAWS, ListSettings, Subset, draw, draws, draws_value};
 use super::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
-use super::settings::{count, lambda, one_of, positive, scale};
+use super::settings::{Common, SCALE, accuracy, count, one_of, ridge, steps};
 use super::{Choice, Fitted, Positive, Setting, Training};
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
 use crate::risk::Empirical;
 use crate::solver::lbfgs::Lbfgs;
 use crate::solver::run::{Watch, run};
+use crate::structure::matching::places::MOST;
 use crate::surrogate::lists::{ListLikelihood, RightOrders};
 use crate::traits::{Solver, Stop, Surrogate};
 use serde_json::{Map, Value};
@@ -28,7 +29,7 @@ pub enum PlaceDiscount {
 /// min over w:   λ/2·|w|² + mean over lists  −log p(right order | scores w·x)
 /// ```
 ///
-/// \\[EFM\\] Eqs. (3)-(8) with (16). By default on whole lists with five head places, where log Z and all marginals are exact
+/// \[EFM\] Eqs. (3)-(8) with (16). By default on whole lists with five head places, where log Z and all marginals are exact
 /// ([`crate::structure::matching::places`]); with `subset=M` on the paper's random subsets of M documents, c_j = M − j.
 /// Prediction sorts. Fitted by L-BFGS that starts from the curvature at zero.
 ///
@@ -84,23 +85,13 @@ const DISCOUNTS: [(&str, PlaceDiscount); 2] = [("log", PlaceDiscount::Log), ("li
 /// λ where nothing says otherwise.
 pub(super) const LAMBDA: f64 = 0.1;
 /// The λ that are tried on validation, from the strongest.
-pub(super) const PATH: [f64; 9] = [10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4];
+const PATH: [f64; 9] = [10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4];
 
 impl RankMatch {
     /// What can be set.
     pub const SETTINGS: &'static [Setting] = &[
-        Setting {
-            name: "scale",
-            range: "auto, none, global, query, minmax",
-            default: "auto",
-            help: "scaling of the features: auto by validation (else query), none, global, query, minmax",
-        },
-        Setting {
-            name: "lambda",
-            range: "auto or a number above 0",
-            default: "auto",
-            help: "strength of the ridge: auto by validation (else 0.1); c=1/lambda is accepted too",
-        },
+        SCALE,
+        ridge("strength of the ridge: auto by validation (else 0.1); c=1/lambda is accepted too"),
         Setting {
             name: "subset",
             range: "full, R or a number from 2 to 16",
@@ -120,55 +111,30 @@ impl RankMatch {
             default: "average",
             help: "right orders of equal grades: their mean, the sum of their probabilities, or one at random",
         },
-        Setting {
-            name: "draws",
-            range: "a number above 0, or all",
-            default: "0.4",
-            help: "subsets per query, as a share of documents times M; all pairs of different grades with subset=2",
-        },
-        Setting {
-            name: "max_iter",
-            range: "a whole number above 0",
-            default: "1000",
-            help: "the most steps of one fit",
-        },
-        Setting {
-            name: "tol",
-            range: "a number above 0",
-            default: "1e-4",
-            help: "the norm of the gradient at which a fit stops, relative to the one at zero",
-        },
+        DRAWS,
+        steps("1000", "the most steps of one fit"),
+        accuracy("1e-4", "the norm of the gradient at which a fit stops, relative to the one at zero"),
     ];
 
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        let Self { scale, lambda, max_iter, tol, .. } = self;
+        if (Common { scale, lambda, max_iter, tol }).set(name, value)? {
+            return Ok(());
+        }
         match name {
-            "scale" => self.scale = scale(value)?,
-            "lambda" | "c" => self.lambda = lambda(name, value)?,
             "subset" => self.subset = value.parse()?,
             "places" => {
-                let most = crate::structure::matching::places::MOST;
-                self.places = count(name, value).ok().filter(|&k| k <= most).ok_or_else(|| Error::Setting {
+                self.places = count(name, value).ok().filter(|&k| k <= MOST).ok_or_else(|| Error::Setting {
                     name: name.into(),
-                    expected: format!("a number from 1 to {most}"),
+                    expected: format!("a number from 1 to {MOST}"),
                     found: value.into(),
                 })?;
             }
             "discount" => self.discount = Some(one_of("discount", value, &DISCOUNTS)?),
             "ties" => self.ties = one_of("ties", value, &TIES)?,
-            "draws" => self.draws = if value == "all" { None } else { Some(positive(name, value)?) },
-            "max_iter" => self.max_iter = count(name, value)?,
-            _ => self.tol = positive(name, value)?,
+            _ => self.draws = draws(value)?,
         }
         Ok(())
-    }
-
-    pub(super) fn choices(&self) -> Choices {
-        Choices { scale: self.scale, lambda: self.lambda, default: LAMBDA, path: &PATH }
-    }
-
-    /// Whether λ or the scaling is left to validation.
-    pub fn chooses(&self) -> bool {
-        self.choices().open()
     }
 
     fn discount(&self) -> PlaceDiscount {
@@ -188,7 +154,7 @@ impl RankMatch {
 
     /// Fits a ranker, choosing what is left open on validation queries.
     pub fn fit(&self, data: &Training, watch: &Watch) -> Result<Fitted> {
-        fit(self, &self.choices(), data, watch)
+        fit(self, data, watch)
     }
 }
 
@@ -198,6 +164,10 @@ impl Learner for RankMatch {
 
     fn name(&self) -> &'static str {
         "rankmatch"
+    }
+
+    fn choices(&self) -> Choices {
+        Choices { scale: self.scale, lambda: self.lambda, default: LAMBDA, path: &PATH }
     }
 
     fn draw(&self, data: &Training, units: &[u32]) -> Result<Drawn<ListLikelihood>> {
@@ -220,16 +190,14 @@ impl Learner for RankMatch {
     }
 
     fn settings(&self) -> Map<String, Value> {
-        let name = |known: &[(&str, RightOrders)]| {
-            known.iter().find(|(_, t)| *t == self.ties).map_or("", |(name, _)| name).to_owned()
-        };
+        let ties = TIES.iter().find(|(_, ties)| *ties == self.ties).map_or("", |(name, _)| name);
         let discount = if self.discount() == PlaceDiscount::Log { "log" } else { "linear" };
         Map::from_iter([
             ("subset".into(), self.subset.to_string().into()),
             ("places".into(), self.places.into()),
             ("discount".into(), discount.into()),
-            ("ties".into(), name(&TIES).into()),
-            ("draws".into(), self.draws.map_or("all".into(), |draws| draws.get().into())),
+            ("ties".into(), ties.into()),
+            ("draws".into(), draws_value(self.draws)),
             ("max_iter".into(), self.max_iter.into()),
             ("tol".into(), self.tol.get().into()),
         ])

@@ -1,7 +1,7 @@
 //! Linear RankSVM: the squared hinge over all pairs of different grades within a query.
 
 use super::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
-use super::settings::{count, lambda, positive, scale};
+use super::settings::{Common, SCALE, accuracy, one_of, ridge, steps};
 use super::{Choice, Fitted, Positive, Setting, Training};
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
@@ -87,67 +87,29 @@ pub(super) struct Pairs {
 impl RankSvm {
     /// What can be set.
     pub const SETTINGS: &'static [Setting] = &[
-        Setting {
-            name: "scale",
-            range: "auto, none, global, query, minmax",
-            default: "auto",
-            help: "scaling of the features: auto by validation (else query), none, global (mean 0, deviation 1), query (the same within each query), minmax (0 to 1 within each query)",
-        },
-        Setting {
-            name: "lambda",
-            range: "auto or a number above 0",
-            default: "auto",
-            help: "strength of the ridge: auto by validation (else 1); c=1/lambda is accepted too",
-        },
+        SCALE,
+        ridge("strength of the ridge: auto by validation (else 1); c=1/lambda is accepted too"),
         Setting {
             name: "weight",
             range: "query, pair",
             default: "query",
             help: "what the mean loss is over: query (every query counts the same) or pair (every pair does)",
         },
-        Setting {
-            name: "max_iter",
-            range: "a whole number above 0",
-            default: "100",
-            help: "the most Newton steps of one fit",
-        },
-        Setting {
-            name: "tol",
-            range: "a number above 0",
-            default: "1e-5",
-            help: "the norm of the gradient at which a fit stops, relative to the one at zero",
-        },
+        steps("100", "the most Newton steps of one fit"),
+        accuracy("1e-5", "the norm of the gradient at which a fit stops, relative to the one at zero"),
     ];
 
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        match name {
-            "scale" => self.scale = scale(value)?,
-            "lambda" | "c" => self.lambda = lambda(name, value)?,
-            "max_iter" => self.max_iter = count(name, value)?,
-            "tol" => self.tol = positive(name, value)?,
-            _ => {
-                self.weight = match value {
-                    "query" => PairWeight::Query,
-                    "pair" => PairWeight::Pair,
-                    _ => return Err(Error::unknown("weight", value, ["query", "pair"])),
-                }
-            }
+        let Self { scale, lambda, max_iter, tol, .. } = self;
+        if !(Common { scale, lambda, max_iter, tol }).set(name, value)? {
+            self.weight = one_of("weight", value, &[("query", PairWeight::Query), ("pair", PairWeight::Pair)])?;
         }
         Ok(())
     }
 
-    pub(super) fn choices(&self) -> Choices {
-        Choices { scale: self.scale, lambda: self.lambda, default: LAMBDA, path: &PATH }
-    }
-
-    /// Whether λ or the scaling is left to validation.
-    pub fn chooses(&self) -> bool {
-        self.choices().open()
-    }
-
     /// Fits a ranker, choosing what is left open on validation queries.
     pub fn fit(&self, data: &Training, watch: &Watch) -> Result<Fitted> {
-        fit(self, &self.choices(), data, watch)
+        fit(self, data, watch)
     }
 }
 
@@ -157,6 +119,10 @@ impl Learner for RankSvm {
 
     fn name(&self) -> &'static str {
         "ranksvm"
+    }
+
+    fn choices(&self) -> Choices {
+        Choices { scale: self.scale, lambda: self.lambda, default: LAMBDA, path: &PATH }
     }
 
     /// The pairs of some queries with their weights; refuses data without a single pair.

@@ -20,6 +20,8 @@ pub(super) trait Learner {
     type Carry: Default;
     /// The name of the method.
     fn name(&self) -> &'static str;
+    /// What is left to choose.
+    fn choices(&self) -> Choices;
     /// Examples of some queries; refuses data that teach nothing.
     fn draw(&self, data: &Training, units: &[u32]) -> Result<Drawn<Self::Examples>>;
     /// Fits at one λ, from a start, or from the state of an interrupted fit.
@@ -136,7 +138,8 @@ struct Outcome {
 ///
 /// Every fit is written down in a [`Journal`]: an interrupted search goes on by doing the same again, with fits that were
 /// finished read off instead of made.
-pub(super) fn fit<L: Learner>(learner: &L, choices: &Choices, data: &Training, watch: &Watch) -> Result<Fitted> {
+pub(super) fn fit<L: Learner>(learner: &L, data: &Training, watch: &Watch) -> Result<Fitted> {
+    let choices = &learner.choices();
     data.set.need_grades()?;
     let held_out;
     let (train, valid): (&[u32], &[u32]) = match data.valid {

@@ -1,11 +1,56 @@
 //! Values of settings as they are typed.
 
-use super::{Choice, Positive};
+use super::{Choice, Positive, Setting};
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
 
 fn wrong(name: &str, expected: &str, found: &str) -> Error {
     Error::Setting { name: name.into(), expected: expected.into(), found: found.into() }
+}
+
+/// `scale`, the same for all methods.
+pub(super) const SCALE: Setting = Setting {
+    name: "scale",
+    range: "auto, none, global, query, minmax",
+    default: "auto",
+    help: "scaling of the features: auto by validation (else query), none, global (mean 0, deviation 1), query (the same within each query), minmax (0 to 1 within each query)",
+};
+
+/// `lambda`, with what it is where nothing can be chosen.
+pub(super) const fn ridge(help: &'static str) -> Setting {
+    Setting { name: "lambda", range: "auto or a number above 0", default: "auto", help }
+}
+
+/// `max_iter`.
+pub(super) const fn steps(default: &'static str, help: &'static str) -> Setting {
+    Setting { name: "max_iter", range: "a whole number above 0", default, help }
+}
+
+/// `tol`.
+pub(super) const fn accuracy(default: &'static str, help: &'static str) -> Setting {
+    Setting { name: "tol", range: "a number above 0", default, help }
+}
+
+/// The settings that every method has, to be changed by name.
+pub(super) struct Common<'a> {
+    pub(super) scale: &'a mut Choice<Scale>,
+    pub(super) lambda: &'a mut Choice<Positive>,
+    pub(super) max_iter: &'a mut usize,
+    pub(super) tol: &'a mut Positive,
+}
+
+impl Common<'_> {
+    /// Sets it, if it is one of them.
+    pub(super) fn set(self, name: &str, value: &str) -> Result<bool> {
+        match name {
+            "scale" => *self.scale = scale(value)?,
+            "lambda" | "c" => *self.lambda = lambda(name, value)?,
+            "max_iter" => *self.max_iter = count(name, value)?,
+            "tol" => *self.tol = positive(name, value)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
 }
 
 /// A number above 0.
@@ -20,7 +65,7 @@ pub(super) fn count(name: &str, value: &str) -> Result<usize> {
 }
 
 /// `lambda`, or `c` = 1/lambda; `auto` leaves it to validation.
-pub(super) fn lambda(name: &str, value: &str) -> Result<Choice<Positive>> {
+fn lambda(name: &str, value: &str) -> Result<Choice<Positive>> {
     if value == "auto" {
         return Ok(Choice::Auto);
     }
@@ -30,7 +75,7 @@ pub(super) fn lambda(name: &str, value: &str) -> Result<Choice<Positive>> {
 }
 
 /// A scaling; `auto` leaves it to validation.
-pub(super) fn scale(value: &str) -> Result<Choice<Scale>> {
+fn scale(value: &str) -> Result<Choice<Scale>> {
     if value == "auto" { Ok(Choice::Auto) } else { value.parse().map(Choice::Set) }
 }
 

@@ -10,7 +10,7 @@ use crate::traits::Surrogate;
 pub enum PlaceValues {
     /// These, whatever the length; 0 below.
     Fixed(Vec<f64>),
-    /// `m − j` at place j of m, [EFM] section 5.1; the last place is worth 0.
+    /// `m − j` at place j of m, \[EFM\] section 5.1; the last place is worth 0.
     Linear,
 }
 
@@ -93,7 +93,7 @@ impl ListCases {
 /// L(s) = Σ_lists  log Z(s) − Σ_i s_i·(value of the right place of i)
 /// ```
 ///
-/// [EFM] Eq. (8) with x_ij = ψ_i c_j (16): in score space only `E[c_y(i)]` of each document is needed, never an edge feature. Right
+/// \[EFM\] Eq. (8) with x_ij = ψ_i c_j (16): in score space only `E[c_y(i)]` of each document is needed, never an edge feature. Right
 /// places that are tied share their mean value, or (`Sum`) the probabilities of all right orders are added:
 /// `log Z − Σ_runs log Z(run)`, for the runs of equal grades have their places to themselves. Cost O(n k 2^k) per list.
 pub struct ListLikelihood(pub ListCases);
@@ -223,7 +223,7 @@ pub enum ListLoss {
 /// L(s) = Σ_lists  max over y of [ loss(y) + Σ_i s_i c_y(i) ] − Σ_i s_i·(value of the right place of i)
 /// ```
 ///
-/// DORM (Le and Smola 2007) on the lists of [EFM] section 5.1. The maximum is a linear assignment, O(m³) for a list of m. Convex,
+/// DORM (Le and Smola 2007) on the lists of \[EFM\] section 5.1. The maximum is a linear assignment, O(m³) for a list of m. Convex,
 /// never negative, not smooth.
 pub struct ListMargin {
     cases: ListCases,

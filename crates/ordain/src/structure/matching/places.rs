@@ -39,9 +39,9 @@ pub struct Work {
 /// ```
 ///
 /// `marginals` is `n × k`, row by row; with fewer than k documents only the first n places exist, and the table is `n × n`.
-/// [EFM] Eqs. (4), (11)-(14) for a list of any length. Cost O(n k 2^k) time, O(√n 2^k) memory on long lists.
+/// \[EFM\] Eqs. (4), (11)-(14) for a list of any length. Cost O(n k 2^k) time, O(√n 2^k) memory on long lists.
 ///
-/// No underflow: weights are divided by the duals of the best order, which is sorting (the rearrangement inequality, [EFM]
+/// No underflow: weights are divided by the duals of the best order, which is sorting (the rearrangement inequality, \[EFM\]
 /// footnote 2), so that the best order has weight 1 and no edge more. With `s` descending, document i ≤ k is lifted
 /// by `u_i = Σ_{l=i}^{k−1} (s_l − s_{l+1}) c_{l+1}` and place j by `s_j c_j − u_j`.
 ///
