@@ -1,0 +1,362 @@
+//! The HTML report: one file, inline SVG, no network.
+
+mod charts;
+mod draw;
+
+use charts::{choices, curves, differences, features, histogram, places, reliability};
+use draw::*;
+use minijinja::value::{Serde, Value};
+use minijinja::{Environment, context};
+use ordain::metric::{Convention, Discount, Gain, Short};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Everything that a report shows.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Report {
+    /// Headline, such as `ranksvm, ranksvm[weight=pair] on ohsumed`.
+    pub(crate) title: String,
+    /// The command line that made it.
+    pub(crate) command: String,
+    /// Version of ordain.
+    pub(crate) version: String,
+    /// What the numbers are of: `letor2`, or `standard, empty=zero`.
+    pub(crate) convention: String,
+    /// Test queries, and how many were left out because nothing in them is relevant.
+    pub(crate) units: usize,
+    pub(crate) skipped: usize,
+    pub(crate) folds: usize,
+    /// Names of the metrics of the table, in order.
+    pub(crate) metrics: Vec<String>,
+    /// The metric of the query by query part.
+    pub(crate) watched: String,
+    pub(crate) methods: Vec<MethodPart>,
+    /// Paired tests between methods.
+    pub(crate) tests: Vec<TestPart>,
+}
+
+/// One method of the comparison (or the one model of an evaluation).
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct MethodPart {
+    /// As it was typed, `ranksvm[lambda=1]`.
+    pub(crate) label: String,
+    /// One cell per metric.
+    pub(crate) cells: Vec<Cell>,
+    /// Seconds of fitting and predicting; `None` where nothing was fitted.
+    pub(crate) fit_seconds: Option<f64>,
+    pub(crate) predict_seconds: Option<f64>,
+    pub(crate) model_bytes: Option<usize>,
+    /// NDCG@1..10: mean and interval at each k.
+    pub(crate) curve: Vec<Cell>,
+    /// The value of the watched metric for each test query, with the query's id; `None` where it was left out.
+    pub(crate) per_query: Vec<(String, Option<f64>)>,
+    /// What was tried on validation, one entry per fold.
+    pub(crate) choices: Vec<ChoicePart>,
+    /// Strongest features of the model (of the first fold), by absolute weight, largest first: name and weight.
+    pub(crate) features: Vec<(String, f64)>,
+    /// How far probabilities of being among the head places can be trusted, of methods that give them.
+    pub(crate) reliability: Option<Reliability>,
+    /// Place probabilities of one test query.
+    pub(crate) places: Option<PlacesPart>,
+}
+
+/// Predicted probabilities of being among the first k against what was so, over all test documents.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Reliability {
+    /// Number of head places.
+    pub(crate) k: usize,
+    /// Mean distance of prediction and truth, weighted by documents (expected calibration error).
+    pub(crate) error: f64,
+    /// Bins that are not empty.
+    pub(crate) bins: Vec<Bin>,
+}
+
+/// One bin of predictions.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Bin {
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    pub(crate) documents: usize,
+    pub(crate) predicted: f64,
+    pub(crate) observed: f64,
+}
+
+/// The likeliest documents of one query at its head places, best score first.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct PlacesPart {
+    pub(crate) query: String,
+    pub(crate) documents: Vec<PlacedDocument>,
+}
+
+/// One document of it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct PlacedDocument {
+    pub(crate) id: String,
+    pub(crate) grade: f64,
+    /// Probability of each head place.
+    pub(crate) places: Vec<f64>,
+    pub(crate) first_k: f64,
+    pub(crate) expected_rank: f64,
+}
+
+/// A mean with its 95 % interval.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Cell {
+    pub(crate) mean: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    /// Mean of the fold means, where there are several folds.
+    pub(crate) fold_mean: Option<f64>,
+    /// Whether it is the best of its column, or statistically level with it.
+    pub(crate) best: bool,
+    pub(crate) level: bool,
+}
+
+/// A choice by validation: for each scaling a line of (lambda, metric).
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct ChoicePart {
+    pub(crate) fold: usize,
+    pub(crate) metric: String,
+    /// Scaling and its points.
+    pub(crate) lines: Vec<(String, Vec<(f64, f64)>)>,
+    /// What was taken: scaling, lambda, value.
+    pub(crate) taken: (String, f64, f64),
+}
+
+/// A paired randomisation test between two methods.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct TestPart {
+    pub(crate) metric: String,
+    pub(crate) a: String,
+    pub(crate) b: String,
+    pub(crate) difference: f64,
+    /// After Holm's correction.
+    pub(crate) p: f64,
+}
+
+/// Writes the report as one HTML page that needs nothing else: no script, no font, no network.
+///
+/// The same report gives the same bytes. A number that is not finite is shown as a dash and is not drawn.
+pub(crate) fn html(report: &Report) -> Result<String, minijinja::Error> {
+    let mut templates = Environment::new();
+    templates.add_template("report.html", include_str!("report.html"))?; // the name turns HTML escaping on
+    let per_query = differences(report).or_else(|| histogram(report));
+    let sections = [curves(report), per_query, places(report), reliability(report), choices(report), features(report)];
+    let compared = report.methods.len() > 1;
+    templates.get_template("report.html")?.render(context! {
+        title => report.title.as_str(),
+        command => report.command.as_str(),
+        version => report.version.as_str(),
+        convention => report.convention.as_str(),
+        rules => Serde(rules(&report.convention)),
+        units => report.units,
+        skipped => report.skipped,
+        folds => report.folds,
+        metrics => report.metrics.clone(),
+        watched => report.watched.clone(),
+        rows => report.methods.iter().map(|method| row(method, compared)).collect::<Vec<_>>(),
+        sections => Serde(sections.into_iter().flatten().collect::<Vec<_>>()),
+        tests => report.tests.iter().map(test).collect::<Vec<_>>(),
+    })
+}
+
+/// A row of the table.
+fn row(method: &MethodPart, compared: bool) -> Value {
+    let seconds = |s: f64| minus(s, if s < 0.1 { 3 } else { usize::from(s < 100.0) + usize::from(s < 10.0) });
+    let size = |bytes: usize| format!("{:.1} kB", bytes as f64 / 1e3);
+    let cell = |cell: &Cell| {
+        context! {
+            mean => minus(cell.mean, 4),
+            interval => interval(cell),
+            folds => cell.fold_mean.map(|mean| minus(mean, 4)),
+            best => compared && cell.best,
+            level => compared && cell.level && !cell.best,
+        }
+    };
+    context! {
+        label => method.label.as_str(),
+        cells => method.cells.iter().map(cell).collect::<Vec<_>>(),
+        fit => method.fit_seconds.map(seconds),
+        predict => method.predict_seconds.map(seconds),
+        size => method.model_bytes.map(size),
+    }
+}
+
+/// `[0.40, 0.48]`, with more decimals where it is narrow; nothing where an end is not finite.
+fn interval(cell: &Cell) -> String {
+    let Some((low, high)) = drawable(cell.low).zip(drawable(cell.high)) else { return String::new() };
+    let decimals = 2 + usize::from(high - low < 0.02) + usize::from(high - low < 0.002);
+    format!("[{}, {}]", minus(low, decimals), minus(high, decimals))
+}
+
+/// A row of the tests; `better` is the method that is, if one can be shown to be.
+fn test(test: &TestPart) -> Value {
+    let better = if test.difference > 0.0 { &test.a } else { &test.b };
+    context! {
+        metric => test.metric.as_str(),
+        a => test.a.as_str(),
+        b => test.b.as_str(),
+        difference => signed(test.difference),
+        p => if test.p < 1e-4 { "< 0.0001".into() } else { minus(test.p, 4) },
+        tested => test.p.is_finite() && test.difference.is_finite(),
+        better => (test.p < 0.05 && test.difference != 0.0).then(|| short(better, 60)),
+    }
+}
+
+/// The rules of a convention such as `standard, empty=zero`; none where it has no known name.
+fn rules(convention: &str) -> BTreeMap<&str, &str> {
+    let mut parts = convention.split(", ");
+    let Ok(by) = parts.next().unwrap_or_default().parse::<Convention>() else { return BTreeMap::new() };
+    let mut rules = BTreeMap::from([
+        ("gain", if by.gain == Gain::Exp { "exp" } else { "linear" }),
+        ("discount", if by.discount == Discount::Log2 { "log2" } else { "letor" }),
+        ("empty", ["skip", "zero", "one"][by.empty as usize]),
+        ("short", if by.short == Short::Keep { "keep" } else { "zero" }),
+        ("ties", ["average", "input", "id"][by.ties as usize]),
+    ]);
+    rules.extend(parts.filter_map(|part| part.split_once('=')));
+    rules
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn method(label: &str, values: &[f64]) -> MethodPart {
+        let cell = |&mean: &f64| Cell { mean, low: mean - 0.1, high: mean + 0.1, ..Cell::default() };
+        let lines = vec![("query".to_owned(), values.iter().map(|v| (v.abs(), *v)).collect())];
+        let bin = |&v: &f64| Bin { low: v, high: v, documents: (v as usize).max(1), predicted: v, observed: 1.0 - v };
+        let placed = |(i, &v): (usize, &f64)| PlacedDocument {
+            id: format!("d{i}"),
+            grade: v,
+            places: values.iter().take(20).copied().collect(),
+            first_k: v,
+            expected_rank: v,
+        };
+        let bins: Vec<Bin> = values.iter().take(20).map(bin).collect();
+        let documents = values.iter().take(20).enumerate().map(placed).collect();
+        MethodPart {
+            label: label.into(),
+            cells: values.iter().take(1).map(cell).collect(),
+            fit_seconds: values.first().copied(),
+            curve: values.iter().take(10).map(cell).collect(),
+            per_query: values.iter().enumerate().map(|(i, v)| (format!("q{i}"), Some(*v))).collect(),
+            choices: vec![ChoicePart { fold: 1, metric: "map".into(), lines, taken: ("query".into(), 1.0, 0.5) }],
+            features: values.iter().enumerate().map(|(i, v)| (format!("f{i}"), *v)).collect(),
+            reliability: values.first().map(|v| Reliability { k: 3, error: *v, bins }),
+            places: Some(PlacesPart { query: "q0".into(), documents }),
+            ..MethodPart::default()
+        }
+    }
+
+    fn report(methods: Vec<MethodPart>) -> Report {
+        let (title, convention) = ("a title".into(), "standard, empty=zero".into());
+        let tests = vec![TestPart { metric: "map".into(), difference: f64::NAN, p: 0.01, ..TestPart::default() }];
+        Report {
+            title,
+            convention,
+            metrics: vec!["map".into()],
+            watched: "map".into(),
+            units: 3,
+            folds: 2,
+            methods,
+            tests,
+            ..Report::default()
+        }
+    }
+
+    #[test]
+    fn odd_numbers_are_never_drawn() {
+        let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, f64::MIN_POSITIVE, -0.0, 1e99, -1e99, 5e-324];
+        let mut cases = vec![vec![], vec![0.0], vec![0.5], vec![-3.0; 40], vec![1e15, 1e15 + 1.0], odd.to_vec()];
+        cases.extend(odd.iter().map(|v| vec![*v]));
+        cases.extend(odd.iter().map(|v| vec![*v, 0.3, 0.1]));
+        for values in &cases {
+            for others in [vec![], vec![method("b", &[0.25; 50])], vec![method("b", values); 11]] {
+                let page = html(&report([vec![method("a", values)], others].concat())).unwrap();
+                assert!(!page.contains("NaN") && !page.contains("inf"), "{values:?}");
+                assert!(!page.contains("=\"\""), "an empty attribute: {values:?}");
+            }
+        }
+        assert!(html(&Report::default()).unwrap().contains("</html>"));
+    }
+
+    #[test]
+    fn text_is_escaped_and_the_page_stands_alone() {
+        let evil = "<script>\"'&</script> https://example.org/";
+        let mut bad = method(evil, &[0.1, 0.2]);
+        bad.per_query[0].0 = evil.into();
+        bad.features[0].0 = evil.into();
+        bad.choices[0].lines[0].0 = evil.into();
+        bad.choices[0].metric = evil.into();
+        let documents = vec![PlacedDocument { id: evil.into(), places: vec![0.5], ..PlacedDocument::default() }];
+        bad.places = Some(PlacesPart { query: evil.into(), documents });
+        let mut report = report(vec![bad.clone(), bad]);
+        (report.title, report.command, report.version) = (evil.into(), evil.into(), evil.into());
+        report.watched = evil.into();
+        (report.convention, report.metrics[0]) = (format!("standard, relevant-from={evil}"), evil.into());
+        report.tests[0] = TestPart { metric: evil.into(), a: evil.into(), b: evil.into(), difference: 0.1, p: 0.01 };
+        let page = html(&report).unwrap();
+        assert!(page.contains("&lt;script&gt;"));
+        for never in ["<script", "http://", "https://", "src=", "href=", "url(", "@import"] {
+            assert!(!page.contains(never), "{never}");
+        }
+        assert_eq!(page, html(&report).unwrap());
+    }
+
+    #[test]
+    fn many_queries_methods_and_letters_stay_small() {
+        let values =
+            |shift: usize| (0..20_000).map(|i| ((i * 7919 + shift) % 1000) as f64 / 1000.0).collect::<Vec<_>>();
+        let long = "long ".repeat(200);
+        let page = html(&report((0..12).map(|m| method(&format!("{long}{m}"), &values(m * 13))).collect())).unwrap();
+        // (choices have 20,000 points each here, which no run has; they are left out of the count)
+        let bars = page.split("<h2>Query by query").nth(1).unwrap().split("<h2>").next().unwrap();
+        assert!(bars.matches("<rect").count() <= BARS + 2 && bars.len() < 100_000, "{}", bars.len());
+        assert!(bars.contains("Each bar is the mean of 50 neighbours."));
+        let styles: BTreeSet<String> = (0..36).map(style).collect();
+        assert_eq!(styles.len(), 36);
+    }
+
+    #[test]
+    fn words_match_the_numbers() {
+        let page = html(&report(vec![method("a", &[0.5, 0.2, 0.4]), method("b", &[0.1, 0.3, 0.4])])).unwrap();
+        assert!(page.contains("a is better on 1 query, b on 1; 1 level."), "wins, losses and level ones");
+        assert!(page.contains("<title>query q0: +0.4000</title>"));
+        assert!(page.contains("3 test queries in 2 folds; measured by the convention <b>standard, empty=zero</b>."));
+        assert!(page.contains("A query in which nothing is relevant counts 0."));
+        assert!(page.contains("not tested"));
+        let alone = html(&report(vec![method("a", &[0.5, 0.2, 0.4])])).unwrap();
+        assert!(alone.contains("the upright line is their mean, 0.3667."));
+        let axis = Axis::over([0.0, 1.0], 0.0, 100.0).unwrap();
+        let ticks: Vec<String> = axis.ticks(6.0).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(ticks, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+        assert_eq!(number(1e-23), "1e−23");
+        assert_eq!(short("abcdefghij", 5), "ab…ij");
+    }
+
+    #[test]
+    fn probabilities_are_drawn_where_there_are_some() {
+        let (heat, trust) = ("<h2>Probabilities of places", "<h2>Can the probabilities be trusted?");
+        let mut part = method("a", &[0.5, 0.0, 0.25, 1.0]);
+        part.reliability = Some(Reliability { k: 4, error: 0.0128, bins: vec![Bin::default(); 2] });
+        let page = html(&report(vec![part.clone()])).unwrap();
+        assert!(page.contains(heat) && !page.contains(trust), "bins of no documents");
+        assert!(page.contains(
+            "How likely each document takes each of the first 4 places of query q0, by a; computed exactly, not sampled."
+        ));
+        assert_eq!(page.matches(">&lt;.01</text>").count(), 5, "0 in four rows, and one of the first four");
+        assert!(page.contains("<title>document d2, place 3: 0.2500</title>") && page.contains(">first 4</text>"));
+        let bin = Bin { low: 0.2, high: 0.3, documents: 40, predicted: 0.25, observed: 0.2 };
+        part.reliability = Some(Reliability { k: 4, error: 0.0128, bins: vec![bin, Bin { documents: 10, ..bin }] });
+        part.places = Some(PlacesPart { documents: vec![PlacedDocument::default(); 3], ..PlacesPart::default() });
+        let page = html(&report(vec![part.clone()])).unwrap();
+        assert!(!page.contains(heat) && page.contains(trust), "documents without places");
+        assert!(page.contains("On average over documents the prediction is off by 0.013."));
+        assert!(page.contains("predicted 0.250, observed 0.200, documents 40"));
+        assert!(page.contains("r=\"14.0\"") && page.contains("r=\"7.0\""), "a quarter of the area");
+        (part.reliability, part.places) = (None, None);
+        let page = html(&report(vec![part, method("b", &[0.1; 30])])).unwrap();
+        assert!(page.contains("The first 15 are drawn.") && page.contains("document d11,"));
+        assert!(!page.contains("document d12,"), "twelve rows");
+    }
+}
