@@ -220,6 +220,7 @@ fn rules(convention: &str) -> BTreeMap<&str, &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     fn method(label: &str, values: &[f64]) -> MethodPart {
         let cell = |&mean: &f64| Cell { mean, low: mean - 0.1, high: mean + 0.1, ..Cell::default() };

@@ -3,7 +3,7 @@
 #![cfg(unix)]
 
 use crate::data;
-use crate::support::{Done, Place, command, well};
+use crate::support::{Done, Place, command, ordain, well};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -97,6 +97,45 @@ fn ctrl_c_during_a_choice_keeps_the_best_so_far() {
     assert_eq!(value["stop"], "interrupted");
     assert_eq!(value["refit"], false);
     assert!((1..11).contains(&value["chosen"]["candidates"].as_array().unwrap().len()));
+}
+
+#[test]
+fn a_resumed_fit_ends_in_the_bytes_of_a_whole_one() {
+    let place = Place::empty();
+    let train = place.write("slow.txt", &data::slow(2000, 260));
+    let fit = |model: &str| {
+        let words =
+            ["fit", "rankmatch", &train, "-o", model, "--set=scale=none", "--set=max_iter=12", "--set=places=9", "-v"];
+        words.map(str::to_owned).to_vec()
+    };
+    let (whole, model) = (place.at("whole.ordain"), place.at("m.ordain"));
+    let words = fit(&model);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let running = Running::start(&words).until("read 2000 documents");
+    std::thread::sleep(Duration::from_millis(100));
+    running.signal("-INT");
+    running.end(SECONDS).code(130);
+    assert_eq!(well(&["inspect", &model, "--json"]).json()["stop"], "interrupted");
+    // another setting or seed is another fit
+    ordain(&[&words[..], &["--resume", "--seed=1"]].concat()).code(1).says("the same seed");
+    ordain(&[&words[..], &["--resume", "--set=ties=sum"]].concat()).code(1).says("the same method and settings");
+    well(&[&words[..], &["--resume"]].concat());
+    let words = fit(&whole);
+    well(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(place.bytes("m.ordain") == place.bytes("whole.ordain"), "the resumed model differs");
+    ordain(&[
+        "fit",
+        "rankmatch",
+        &train,
+        "-o",
+        &whole,
+        "--set=scale=none",
+        "--set=max_iter=12",
+        "--set=places=9",
+        "--resume",
+    ])
+    .code(1)
+    .says("a complete one");
 }
 
 #[test]
