@@ -114,7 +114,7 @@ fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64
         );
     }
     screen.say(&format!(
-        "{}: {} documents, {} queries, {:.0} {}s; objective {:.6}, {} steps, relative gradient {:.1e} ({}), {seconds:.2} s",
+        "{}: {} documents, {} queries, {:.0} {}s; objective {:.6}, {} steps, {} ({}), {seconds:.2} s",
         facts.method,
         facts.rows,
         facts.queries,
@@ -122,7 +122,7 @@ fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64
         facts.example,
         report.objective,
         report.iterations,
-        report.gradient,
+        super::accuracy(report),
         report.stop.name()
     ));
     screen.say(&format!("wrote {}", args.output.display()));

@@ -52,10 +52,10 @@ fn model(path: &Path, screen: &Screen) -> Result<()> {
     )?;
     writeln!(
         text,
-        "result     objective {:.6}, {} steps, relative gradient {:.1e}, stop: {}",
+        "result     objective {:.6}, {} steps, {}, stop: {}",
         facts.report.objective,
         facts.report.iterations,
-        facts.report.gradient,
+        super::accuracy(&facts.report),
         facts.report.stop.name()
     )?;
     if let Some(chosen) = &facts.chosen {

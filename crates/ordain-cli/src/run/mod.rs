@@ -15,7 +15,7 @@ use anyhow::Result;
 use ordain::data::split::{self, Layout};
 use ordain::data::{Missing, RankSet};
 use ordain::method::Fitted;
-use ordain::solver::run::Watch;
+use ordain::solver::run::{Report, Watch};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -84,6 +84,14 @@ fn read_for(model: &Fitted, paths: &[PathBuf], screen: &Screen) -> Result<RankSe
         ));
     }
     Ok(set)
+}
+
+/// How near the minimum a fit came, in the words of its solver.
+fn accuracy(report: &Report) -> String {
+    match report.gap {
+        Some(gap) => format!("duality gap {gap:.1e}"),
+        None => format!("relative gradient {:.1e}", report.gradient),
+    }
 }
 
 /// Stops here if Ctrl-C was pressed while there is nothing to save.
