@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+# The exit status where a package cannot be had; ./check tells it from a gate that was missed.
+NOT_INSTALLED = 75
 VENV = Path(__file__).resolve().parent.parent / "target" / "venv"
 
 
@@ -23,5 +25,8 @@ def enter(packages):
         os.execv(python, [str(python), *sys.argv])
     if not all(importlib.util.find_spec(module) for module in packages.values()):
         print("installing", *packages, flush=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *packages], check=True, timeout=600)
+        done = subprocess.run([str(python), "-m", "pip", "install", "--quiet", *packages], timeout=600)
+        if done.returncode != 0:
+            print("cannot install", *packages, file=sys.stderr)
+            sys.exit(NOT_INSTALLED)
         importlib.invalidate_caches()

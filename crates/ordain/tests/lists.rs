@@ -219,6 +219,12 @@ fn what_dorm_cannot_do_is_refused_with_the_reason() {
     assert!(fit("rankmatch[subset=2]").unwrap_err().to_string().contains("the number of grades"));
     assert!(fit("rankmatch[subset=3,draws=all]").unwrap_err().to_string().contains("all is for subset=2"));
     assert!(fit("rankmatch[subset=2,draws=all,scale=query,lambda=0.1]").is_ok());
+    let mut weighted = set.clone();
+    weighted.weights = Some(vec![1.0; set.rows()]);
+    for text in ["rankmatch", "dorm"] {
+        let refusal = text.parse::<Method>().unwrap().fit(&Training::new(&weighted, &set.all()), &Watch::NOBODY);
+        assert!(refusal.unwrap_err().to_string().contains("ranksvm takes them"));
+    }
 }
 
 #[test]

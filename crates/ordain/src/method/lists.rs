@@ -92,6 +92,12 @@ impl ListSettings {
 /// The lists of some queries, with what is right of them; queries of one grade are left out.
 pub(super) fn draw(data: &Training, units: &[u32], how: &ListSettings) -> Result<Drawn<ListCases>> {
     let set = data.set;
+    if set.weights.is_some() {
+        return Err(Error::Data {
+            expected: "data without a column of weights (ranksvm takes them)".into(),
+            found: "weights of documents".into(),
+        });
+    }
     let mut grades: Vec<f64> = units.iter().flat_map(|&q| set.grades[set.span(q as usize)].iter().copied()).collect();
     grades.sort_by(f64::total_cmp);
     grades.dedup_by(|next, last| *next <= *last);

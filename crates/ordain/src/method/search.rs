@@ -202,7 +202,7 @@ impl<L: Learner> Search<'_, L> {
         let points = choices.points();
         let mut candidates: Vec<Candidate> = vec![];
         let mut best: Option<Outcome> = None;
-        for of_scale in points.chunk_by(|a, b| a.scale == b.scale) {
+        'search: for of_scale in points.chunk_by(|a, b| a.scale == b.scale) {
             let scaling = Scaling::learn(of_scale[0].scale, set, train);
             let rows = Rows::new(set, &drawn.units, &scaling);
             let (mut theta, mut carry) = (vec![0.0; set.features.cols()], L::Carry::default());
@@ -216,19 +216,19 @@ impl<L: Learner> Search<'_, L> {
                 let scores = ranker.scores_with(set, valid, &scaling);
                 let value = metric::evaluate(set, valid, &scores, &[metric], &convention)?.mean(0);
                 candidates.push(Candidate { settings: at.settings(), value });
-                let stopped = self.watch.stopped();
                 if best.as_ref().is_none_or(|best| value > best.value) {
                     best = Some(Outcome { at, value, ranker, report: solved.report });
                 }
-                if let Some(best) = best.as_mut().filter(|_| stopped) {
-                    best.report.stop = Stop::Interrupted;
-                }
-                if let Some(best) = best.take_if(|_| stopped) {
-                    return Ok((best, candidates));
+                if self.watch.stopped() {
+                    break 'search;
                 }
             }
         }
-        best.map(|best| (best, candidates)).ok_or(Error::Interrupted)
+        let mut best = best.ok_or(Error::Interrupted)?;
+        if self.watch.stopped() {
+            best.report.stop = Stop::Interrupted;
+        }
+        Ok((best, candidates))
     }
 
     fn fit_one(
