@@ -1,7 +1,7 @@
 //! The mean loss of a data set, as a function of the parameters.
 
 use crate::error::Result;
-use crate::matrix::{add_product, axpy, finite};
+use crate::matrix::{add_symmetric_product, axpy, finite, mirror};
 use crate::traits::{Risk, Scorer, Surrogate};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -165,7 +165,7 @@ impl<C: Scorer, R: Surrogate> Risk for Empirical<'_, C, R> {
                     hz.iter_mut().for_each(|x| *x *= weight[n]);
                     filled = of.end;
                     if filled >= PANEL * d || n + 1 == group.examples.end {
-                        add_product(&group.z[..filled], &group.hz[..filled], d, &mut group.product);
+                        add_symmetric_product(&group.z[..filled], &group.hz[..filled], d, &mut group.product);
                         filled = 0;
                     }
                 }
@@ -174,6 +174,7 @@ impl<C: Scorer, R: Surrogate> Risk for Empirical<'_, C, R> {
             .collect();
         out.fill(0.0);
         self.groups.iter().for_each(|group| axpy(1.0, &group.product, out));
+        mirror(out, d);
         Ok(there?.into_iter().all(|there| there))
     }
 }
