@@ -7,6 +7,7 @@ use ordain::data::synthetic::Synthetic;
 use ordain::matrix::{Csr, Features};
 use ordain::risk::Empirical;
 use ordain::scorer::rows::Rows;
+use ordain::solver::lbfgs::Lbfgs;
 use ordain::solver::newton::{Memory, Newton};
 use ordain::solver::run::{Watch, run};
 use ordain::surrogate::pair_hinge::PairHinge;
@@ -192,4 +193,31 @@ fn both_ways_of_newton_reach_the_minimum() {
             }
         }
     });
+}
+
+/// `−ln(1 − θ) − 3θ`, which is no number from θ = 1 on; its minimum without a ridge is at 2/3.
+struct Edge {
+    outside: usize,
+}
+
+impl Risk for Edge {
+    fn dim(&self) -> usize {
+        1
+    }
+    fn value(&mut self, theta: &[f64], grad: &mut [f64]) -> ordain::Result<f64> {
+        self.outside += usize::from(theta[0] >= 1.0);
+        grad[0] = 1.0 / (1.0 - theta[0]) - 3.0;
+        Ok(-(1.0 - theta[0]).ln() - 3.0 * theta[0])
+    }
+}
+
+#[test]
+fn a_value_that_is_no_number_ends_a_trial_step_and_not_the_run() {
+    let mut risk = Edge { outside: 0 };
+    let mut solver = Lbfgs::new(&mut risk, 1e-9, 1e-9, vec![0.0]).unwrap();
+    let report = run(&mut solver, 100, 0, &Watch::NOBODY).unwrap();
+    let theta = solver.theta()[0];
+    assert!(matches!(report.stop, Stop::Gradient | Stop::Stalled), "{report:?}");
+    assert!((theta - 2.0 / 3.0).abs() < 1e-6, "{theta}");
+    assert!(risk.outside > 0, "the test never left the domain");
 }
