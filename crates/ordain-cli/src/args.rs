@@ -156,13 +156,13 @@ pub(crate) struct Evaluate {
     pub(crate) metrics: Metrics,
     #[command(flatten)]
     pub(crate) reading: Reading,
-    /// Write an HTML report
-    #[arg(long, value_name = "FILE")]
-    pub(crate) report: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Metrics {
+    /// Write an HTML report
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
     /// Metrics: ndcg@k, ndcg, dcg@k, map, p@k, recall@k, mrr, err@k, wta, bep, kendall, pairs
     #[arg(
         long = "metric",
@@ -261,9 +261,6 @@ pub(crate) struct Compare {
     pub(crate) metrics: Metrics,
     #[command(flatten)]
     pub(crate) reading: Reading,
-    /// Write an HTML report
-    #[arg(long, value_name = "FILE")]
-    pub(crate) report: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

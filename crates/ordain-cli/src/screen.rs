@@ -3,7 +3,7 @@
 use crate::args::Common;
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -112,4 +112,12 @@ pub(crate) fn table(head: &[String], rows: &[Vec<String>]) -> String {
 /// A number with four decimals.
 pub(crate) fn four(x: f64) -> String {
     format!("{x:.4}")
+}
+
+/// Settings as they are typed: `scale=query lambda=1.0`.
+pub(crate) fn assignments(settings: &Map<String, Value>) -> String {
+    let one = |(name, value): (&String, &Value)| {
+        format!("{name}={}", value.as_str().map_or(value.to_string(), str::to_owned))
+    };
+    settings.iter().map(one).collect::<Vec<_>>().join(" ")
 }

@@ -5,7 +5,7 @@ use crate::args::Convert;
 use crate::plan;
 use crate::screen::Screen;
 use anyhow::Result;
-use ordain::data::{self, Missing};
+use ordain::data;
 use serde_json::json;
 
 pub(super) fn run(args: &Convert, screen: &Screen) -> Result<()> {
@@ -13,10 +13,7 @@ pub(super) fn run(args: &Convert, screen: &Screen) -> Result<()> {
     check_output(&args.output)?;
     check_not_input(&args.output, [&args.input])?;
     let mut set = read_all(std::slice::from_ref(&args.input), missing)?;
-    if missing != Missing::Error {
-        let means = (missing == Missing::Mean).then(|| set.column_means(&set.all()));
-        set.fill_missing(means.as_deref());
-    }
+    set.fill(missing, &set.all());
     data::write(&set, &args.output)?;
     if screen.json && args.output.as_os_str() != "-" {
         screen

@@ -6,7 +6,7 @@ use crate::plan::{self, Measures, Usage};
 use crate::report::{Cell, MethodPart, Report};
 use crate::screen::{Screen, four, table};
 use anyhow::Result;
-use ordain::data::{self, Missing, RankSet, trec, write_whole};
+use ordain::data::{self, RankSet, trec, write_whole};
 use ordain::metric::{self, Convention, Evaluation, Kind, Metric, stats};
 use ordain::{Error, model_file};
 use serde_json::{Map, Value, json};
@@ -46,10 +46,10 @@ impl Subject {
 
 pub(super) fn run(args: &Evaluate, screen: &Screen) -> Result<()> {
     let measures = plan::measures(&args.metrics)?;
-    args.report.as_deref().map(check_output).transpose()?;
+    args.metrics.report.as_deref().map(check_output).transpose()?;
     let (subject, label, features) = subject(args, screen)?;
     let result = subject.evaluate(&measures.metrics, &measures.convention)?;
-    if let Some(path) = &args.report {
+    if let Some(path) = &args.metrics.report {
         let report = report(&subject, &label, features, &measures, &result)?;
         let html = crate::report::html(&report)?;
         write_whole(path, |out| out.write_all(html.as_bytes()))?;
@@ -118,10 +118,7 @@ fn subject(args: &Evaluate, screen: &Screen) -> Result<Named> {
         }
         (data @ [_, ..], None, Some(feature)) => {
             let mut set = read_all(data, missing)?;
-            if missing != Missing::Error {
-                let means = (missing == Missing::Mean).then(|| set.column_means(&set.all()));
-                set.fill_missing(means.as_deref());
-            }
+            set.fill(missing, &set.all());
             let j = set.columns.find(feature)?;
             let scores = (0..set.rows()).map(|row| f64::from(set.features.value(row, j))).collect();
             Ok((Subject::Set { set: Box::new(set), scores }, format!("feature {feature}"), vec![]))

@@ -5,7 +5,7 @@ use crate::args::Fit;
 use crate::plan::{self, Usage};
 use crate::screen::Screen;
 use anyhow::Result;
-use ordain::data::{self, Missing};
+use ordain::data;
 use ordain::method::{Fitted, Training};
 use ordain::metric::Convention;
 use ordain::model_file;
@@ -42,10 +42,7 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
     ));
     let units = |part: usize| ranges.get(part).map(|range| range.clone().map(|q| q as u32).collect::<Vec<u32>>());
     let (train, valid) = (units(0).unwrap_or_default(), units(1));
-    let means = (missing == Missing::Mean).then(|| set.column_means(&train));
-    if missing != Missing::Error {
-        set.fill_missing(means.as_deref());
-    }
+    let means = set.fill(missing, &train);
     let old = if args.resume { Some(model_file::load(&args.output)?) } else { None };
     let resume = old.as_ref().map(|model| method.resume(model, &set, args.choosing.seed)).transpose()?;
     let fitting = Instant::now();

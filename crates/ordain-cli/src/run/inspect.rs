@@ -1,9 +1,10 @@
 //! `ordain inspect`.
 
+use super::evaluate::strongest;
 use super::read_all;
 use crate::args::Inspect;
 use crate::plan;
-use crate::screen::{Screen, four, table};
+use crate::screen::{Screen, assignments, four, table};
 use anyhow::Result;
 use ordain::data::RankSet;
 use ordain::matrix::Features;
@@ -39,12 +40,7 @@ fn model(path: &Path, screen: &Screen) -> Result<()> {
     let facts = &header.facts;
     let mut text =
         format!("{}: {} model, format {}, ordain {}\n", path.display(), facts.method, header.format, header.ordain);
-    let settings: Vec<String> = facts
-        .settings
-        .iter()
-        .map(|(k, v)| format!("{k}={}", v.as_str().map_or(v.to_string(), str::to_owned)))
-        .collect();
-    writeln!(text, "settings   {}", settings.join(" "))?;
+    writeln!(text, "settings   {}", assignments(&facts.settings))?;
     writeln!(
         text,
         "trained on {} documents of {} queries ({} of one grade), {:.0} {}s",
@@ -69,14 +65,9 @@ fn model(path: &Path, screen: &Screen) -> Result<()> {
         )?;
     }
     writeln!(text, "data       {}", facts.data)?;
-    let mut order: Vec<usize> = (0..model.ranker.weights.len()).collect();
-    order.sort_by(|&a, &b| model.ranker.weights[b].abs().total_cmp(&model.ranker.weights[a].abs()).then(a.cmp(&b)));
-    writeln!(text, "\nstrongest of {} features (weights on scaled values):", order.len())?;
-    let rows: Vec<Vec<String>> = order
-        .iter()
-        .take(15)
-        .map(|&j| vec![header.features.names[j].clone(), format!("{:+.4}", model.ranker.weights[j])])
-        .collect();
+    writeln!(text, "\nstrongest of {} features (weights on scaled values):", header.features.names.len())?;
+    let rows: Vec<Vec<String>> =
+        strongest(&model.ranker).into_iter().map(|(name, weight)| vec![name, format!("{weight:+.4}")]).collect();
     text += &table(&["feature".into(), "weight".into()], &rows);
     screen.data(&text)
 }

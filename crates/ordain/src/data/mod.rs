@@ -271,6 +271,15 @@ impl RankSet {
             .collect()
     }
 
+    /// Fills gaps as `missing` says; the means of the queries `units`, where they were what was filled in.
+    pub fn fill(&mut self, missing: Missing, units: &[u32]) -> Option<Vec<f32>> {
+        let means = (missing == Missing::Mean).then(|| self.column_means(units));
+        if missing != Missing::Error {
+            self.fill_missing(means.as_deref());
+        }
+        means
+    }
+
     /// Puts `means[j]` where a value of column `j` is missing, or 0 without means.
     pub fn fill_missing(&mut self, means: Option<&[f32]>) {
         let fill = |j: usize, x: &mut f32| {

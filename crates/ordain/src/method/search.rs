@@ -151,8 +151,10 @@ pub(super) fn fit<L: Learner>(learner: &L, data: &Training, watch: &Watch) -> Re
         None => (data.train, &[]),
     };
     // a query that the metric leaves out says nothing about a choice
-    let zeros = vec![0.0; data.set.rows()];
-    let says = |valid| metric::evaluate(data.set, valid, &zeros, &[data.by.0], &data.by.1).map(|e| e.counted(0).len());
+    let says = |valid| {
+        let zeros = vec![0.0; data.set.rows()];
+        metric::evaluate(data.set, valid, &zeros, &[data.by.0], &data.by.1).map(|e| e.counted(0).len())
+    };
     let journal = data.resume.cloned().unwrap_or_default();
     let mut work = Search { learner, data, watch, journal, asked: choices.asked() };
     if choices.open() && !valid.is_empty() && says(valid)? > 0 {

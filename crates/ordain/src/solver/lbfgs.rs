@@ -1,10 +1,10 @@
 //! L-BFGS, for smooth risks without an exact second derivative.
 
 use super::factor_shifted;
+use super::past::{Past, difference};
 use crate::error::Result;
 use crate::matrix::{axpy, dot, finite, solve_factored};
 use crate::traits::{Progress, Risk, Solver, State, Stop};
-use std::collections::VecDeque;
 
 /// How many steps are remembered.
 const MEMORY: usize = 20;
@@ -23,7 +23,7 @@ pub struct Lbfgs<'a> {
     objective: f64,
     at_zero: f64,
     factor: Vec<f64>,
-    past: VecDeque<(Vec<f64>, Vec<f64>, f64)>,
+    past: Past,
     next: (Vec<f64>, Vec<f64>),
     stalled: bool,
 }
@@ -41,7 +41,7 @@ impl<'a> Lbfgs<'a> {
             objective: 0.0,
             at_zero: 0.0,
             factor: vec![],
-            past: VecDeque::new(),
+            past: Past::default(),
             next: (vec![0.0; d], vec![0.0; d]),
             stalled: false,
         };
@@ -68,7 +68,8 @@ impl<'a> Lbfgs<'a> {
             self.theta.copy_from_slice(of("theta"));
             self.objective = self.evaluate(false)?;
             let pairs = of("steps").chunks_exact(d.max(1)).zip(of("changes").chunks_exact(d.max(1)));
-            self.past = pairs.map(|(s, y)| (s.to_vec(), y.to_vec(), dot(s, y))).collect();
+            self.past = Past::default();
+            pairs.for_each(|(way, change)| self.past.push(way.to_vec(), change.to_vec(), MEMORY));
         }
         Ok(())
     }
@@ -77,8 +78,8 @@ impl<'a> Lbfgs<'a> {
     pub fn state(&self) -> State {
         vec![
             ("theta".into(), self.theta.clone()),
-            ("steps".into(), self.past.iter().flat_map(|(s, _, _)| s.clone()).collect()),
-            ("changes".into(), self.past.iter().flat_map(|(_, y, _)| y.clone()).collect()),
+            ("steps".into(), self.past.0.iter().flat_map(|step| step.way.clone()).collect()),
+            ("changes".into(), self.past.0.iter().flat_map(|step| step.change.clone()).collect()),
         ]
     }
 
@@ -96,24 +97,14 @@ impl<'a> Lbfgs<'a> {
     /// Minus the inverse curvature, as far as it is known, times the gradient.
     fn direction(&self) -> Vec<f64> {
         let mut p: Vec<f64> = self.grad.iter().map(|g| -g).collect();
-        let mut shares = vec![];
-        for (s, y, sy) in self.past.iter().rev() {
-            let share = dot(s, &p) / sy;
-            axpy(-share, y, &mut p);
-            shares.push(share);
-        }
-        if !self.factor.is_empty() {
-            solve_factored(&self.factor, &mut p);
-        } else if let Some((_, y, sy)) = self.past.back() {
-            let scale = sy / dot(y, y);
+        self.past.apply(&mut p, |p| {
+            let scale = match self.past.0.back() {
+                _ if !self.factor.is_empty() => return solve_factored(&self.factor, p),
+                Some(last) => last.product / dot(&last.change, &last.change),
+                None => 1.0 / self.norm().max(1.0),
+            };
             p.iter_mut().for_each(|p| *p *= scale);
-        } else {
-            let scale = 1.0 / self.norm().max(1.0);
-            p.iter_mut().for_each(|p| *p *= scale);
-        }
-        for ((s, y, sy), share) in self.past.iter().zip(shares.into_iter().rev()) {
-            axpy(share - dot(y, &p) / sy, s, &mut p);
-        }
+        });
         p
     }
 }
@@ -134,15 +125,8 @@ impl Solver for Lbfgs<'_> {
             } else if dot(&self.next.1, &p) < 0.9 * slope {
                 low = length;
             } else {
-                let s: Vec<f64> = self.next.0.iter().zip(&self.theta).map(|(a, b)| a - b).collect();
-                let y: Vec<f64> = self.next.1.iter().zip(&self.grad).map(|(a, b)| a - b).collect();
-                let sy = dot(&s, &y);
-                if sy > 0.0 {
-                    if self.past.len() == MEMORY {
-                        self.past.pop_front();
-                    }
-                    self.past.push_back((s, y, sy));
-                }
+                let (way, change) = (difference(&self.next.0, &self.theta), difference(&self.next.1, &self.grad));
+                self.past.push(way, change, MEMORY);
                 self.stalled = objective >= self.objective;
                 self.objective = objective;
                 std::mem::swap(&mut self.theta, &mut self.next.0);

@@ -3,6 +3,7 @@
 pub mod bundle;
 pub mod lbfgs;
 pub mod newton;
+mod past;
 pub mod run;
 
 use crate::error::Result;

@@ -1,6 +1,7 @@
 //! Newton's method with a line search, for risks with a second derivative.
 
 use super::factor_shifted;
+use super::past::{Past, difference};
 use crate::error::{Error, Result};
 use crate::matrix::{axpy, finite, solve_factored};
 use crate::traits::{Progress, Risk, Solver, Stop};
@@ -34,15 +35,9 @@ pub struct Newton<'a> {
     next: (Vec<f64>, Vec<f64>),
     direction: Vec<f64>,
     matrix: Vec<f64>,
-    seen: Vec<Seen>,
+    /// Steps since the Hessian was written out.
+    past: Past,
     explicit: bool,
-}
-
-/// A step since the Hessian was written out: how far it went and what that did to the gradient.
-struct Seen {
-    step: Vec<f64>,
-    change: Vec<f64>,
-    product: f64,
 }
 
 /// What a run leaves to the next one on the same risk, whatever its λ.
@@ -71,7 +66,7 @@ impl<'a> Newton<'a> {
             next: (vec![0.0; d], vec![0.0; d]),
             direction: vec![0.0; d],
             matrix: vec![],
-            seen: vec![],
+            past: Past::default(),
             explicit,
             theta: vec![0.0; d],
         };
@@ -120,12 +115,8 @@ impl<'a> Newton<'a> {
     fn accept(&mut self, objective: f64) {
         self.objective = objective;
         if self.explicit {
-            let less = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>();
-            let (step, change) = (less(&self.next.0, &self.theta), less(&self.next.1, &self.grad));
-            let product = self.risk.dot(&step, &change);
-            if product > 0.0 {
-                self.seen.push(Seen { step, change, product });
-            }
+            let (way, change) = (difference(&self.next.0, &self.theta), difference(&self.next.1, &self.grad));
+            self.past.push(way, change, usize::MAX);
         }
         std::mem::swap(&mut self.theta, &mut self.next.0);
         std::mem::swap(&mut self.grad, &mut self.next.1);
@@ -148,7 +139,7 @@ impl<'a> Newton<'a> {
                 self.explicit = false;
                 return self.solve_by_products();
             }
-            self.seen.clear();
+            self.past = Past::default();
             self.matrix.clear();
         }
         if self.matrix.is_empty() {
@@ -156,17 +147,7 @@ impl<'a> Newton<'a> {
         }
         let p = &mut self.direction;
         p.iter_mut().zip(&self.grad).for_each(|(p, g)| *p = -g);
-        let mut shares = vec![];
-        for seen in self.seen.iter().rev() {
-            let share = self.risk.dot(&seen.step, p) / seen.product;
-            axpy(-share, &seen.change, p);
-            shares.push(share);
-        }
-        solve_factored(&self.matrix, p);
-        for (seen, share) in self.seen.iter().zip(shares.into_iter().rev()) {
-            let back = self.risk.dot(&seen.change, p) / seen.product;
-            axpy(share - back, &seen.step, p);
-        }
+        self.past.apply(p, |p| solve_factored(&self.matrix, p));
         Ok(())
     }
 

@@ -91,7 +91,7 @@ pub(super) fn run(args: &Compare, screen: &Screen) -> Result<()> {
             places: None,
         });
     }
-    args.report.as_deref().map(check_output).transpose()?;
+    args.metrics.report.as_deref().map(check_output).transpose()?;
     let protocol = Protocol {
         measures: &measures,
         choose_by,
@@ -139,7 +139,7 @@ pub(super) fn run(args: &Compare, screen: &Screen) -> Result<()> {
         Ok(())
     })?;
     let tests = tests(&entries, measures.metrics.len());
-    if let Some(path) = &args.report {
+    if let Some(path) = &args.metrics.report {
         let html = crate::report::html(&show::report(&entries, &tests, &measures, &tested, chosen.len()))?;
         write_whole(path, |out| out.write_all(html.as_bytes()))?;
         screen.say(&format!("wrote {}", path.display()));
@@ -190,8 +190,7 @@ impl Entry {
         let (mut set, mut means): (&RankSet, _) = (set, None);
         if protocol.missing != Missing::Error {
             filled = set.clone();
-            means = (protocol.missing == Missing::Mean).then(|| set.column_means(&train));
-            filled.fill_missing(means.as_deref());
+            means = filled.fill(protocol.missing, &train);
             set = &filled;
         }
         let start = Instant::now();

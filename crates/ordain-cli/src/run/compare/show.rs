@@ -4,7 +4,7 @@ use super::{Entry, Test, best_and_level};
 use crate::plan::Measures;
 use crate::report::{ChoicePart, MethodPart, Report, TestPart};
 use crate::run::evaluate::{cells, command_line, watched};
-use crate::screen::{four, table};
+use crate::screen::{assignments, four, table};
 use ordain::method::Facts;
 use ordain::metric::Metric;
 use serde_json::{Map, Value, json};
@@ -61,13 +61,8 @@ pub(super) fn text(
     for entry in entries.iter().filter(|entry| entry.method.chooses()) {
         text += &format!("\n{}: chosen by validation\n", entry.label);
         for (fold, chosen) in entry.chosen().iter().enumerate() {
-            let one = |(k, v): (&String, &Value)| format!("{k}={}", v.as_str().map_or(v.to_string(), str::to_owned));
-            let parts: Vec<String> = chosen.as_object().into_iter().flatten().map(one).collect();
-            text += &format!(
-                "  fold {}: {}\n",
-                fold + 1,
-                if parts.is_empty() { "the defaults".to_owned() } else { parts.join(" ") }
-            );
+            let settings = chosen.as_object().filter(|map| !map.is_empty());
+            text += &format!("  fold {}: {}\n", fold + 1, settings.map_or("the defaults".to_owned(), assignments));
         }
     }
     for (entry, reliability) in entries.iter().filter_map(|entry| Some((entry, entry.reliability()?))) {
