@@ -111,6 +111,18 @@ pub enum Error {
         /// Which one, from 0.
         index: usize,
     },
+    /// Answers rule out every set of the size that is asked for.
+    #[error(
+        "cannot choose {k} labels: {inside} are forced in and {free} more are not ruled out; change k or release some answers"
+    )]
+    NoSet {
+        /// The size of a set.
+        k: usize,
+        /// Labels that are forced in.
+        inside: usize,
+        /// Labels that are free.
+        free: usize,
+    },
     /// The work was stopped before there was anything to return.
     #[error("interrupted")]
     Interrupted,

@@ -1,6 +1,8 @@
-//! Data sets of queries with graded documents: what they hold, how they are read, cut, scaled, written and made up.
+//! Data sets, queries with graded documents ([`RankSet`]) and items with labels ([`TagSet`]): what they hold, how they are
+//! read, cut, scaled, written and made up.
 
 mod build;
+mod columns;
 mod letor;
 mod number;
 pub mod resample;
@@ -10,52 +12,21 @@ pub mod split;
 mod strings;
 pub mod synthetic;
 mod table;
+mod tags;
 pub mod trec;
 mod write;
 
 pub use build::{Missing, read};
+pub use columns::{Aligned, Columns};
 pub use source::{read_whole, write_whole};
 pub use strings::Strings;
+pub use tags::TagSet;
 pub use write::{check_ids, write};
 
 use crate::error::{Error, Result};
 use crate::matrix::Features;
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ops::Range;
-
-/// The columns of a data set, by name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Columns {
-    /// One name per column; the index where the file gave only numbers.
-    pub names: Vec<String>,
-    /// Whether the names are only the indices of an SVMlight file, where an absent index means 0.
-    pub numbered: bool,
-}
-
-impl Columns {
-    /// The column that a person means by a name or by a number.
-    pub fn find(&self, wanted: &str) -> Result<usize> {
-        self.names
-            .iter()
-            .position(|name| name == wanted)
-            .or_else(|| {
-                let number: usize = wanted.parse().ok()?;
-                (!self.numbered && (1..=self.names.len()).contains(&number)).then(|| number - 1)
-            })
-            .ok_or_else(|| Error::unknown("feature", wanted, &self.names))
-    }
-}
-
-/// Numbered columns in which data and model differ.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Aligned {
-    /// In the model, nowhere in the data: they count as 0.
-    pub absent: Vec<String>,
-    /// In the data, unknown to the model: they carry no weight.
-    pub unknown: Vec<String>,
-}
 
 /// Queries with their documents: one block of features, the rows of a query adjacent.
 #[derive(Clone, Debug, PartialEq)]
@@ -236,39 +207,12 @@ impl RankSet {
     /// Named columns must be the same set. Of numbered columns an absent one is 0, as the format has it, and one that the
     /// model does not know is left out; the names of both are returned.
     pub fn align(&mut self, to: &Columns) -> Result<Aligned> {
-        if self.columns == *to {
-            return Ok(Aligned::default());
-        }
-        let here: HashMap<&str, u32> =
-            self.columns.names.iter().zip(0u32..).map(|(name, j)| (name.as_str(), j)).collect();
-        let from: Vec<Option<u32>> = to.names.iter().map(|name| here.get(name.as_str()).copied()).collect();
-        let known: std::collections::HashSet<&str> = to.names.iter().map(String::as_str).collect();
-        let extra: Vec<String> =
-            self.columns.names.iter().filter(|name| !known.contains(name.as_str())).cloned().collect();
-        let missing: Vec<String> =
-            to.names.iter().zip(&from).filter(|(_, j)| j.is_none()).map(|(name, _)| name.clone()).collect();
-        let loose = self.columns.numbered && to.numbered;
-        let differ = !missing.is_empty() || !extra.is_empty();
-        if differ && !loose {
-            return Err(Error::Features { missing, extra });
-        }
-        self.features = self.features.select_columns(&from);
-        self.columns = to.clone();
-        Ok(Aligned { absent: missing, unknown: extra })
+        columns::align(&mut self.features, &mut self.columns, to)
     }
 
     /// The mean of each column over the values that some queries have; 0 where there is none.
     pub fn column_means(&self, units: &[u32]) -> Vec<f32> {
-        let (mut sums, mut gaps) = (vec![0.0f64; self.features.cols()], vec![0usize; self.features.cols()]);
-        let mut rows = 0;
-        for row in units.iter().flat_map(|&q| self.span(q as usize)) {
-            rows += 1;
-            self.features.each(row, |j, x| if x.is_nan() { gaps[j] += 1 } else { sums[j] += f64::from(x) });
-        }
-        sums.iter()
-            .zip(gaps)
-            .map(|(sum, gaps)| if gaps < rows { (sum / (rows - gaps) as f64) as f32 } else { 0.0 })
-            .collect()
+        columns::means(&self.features, units.iter().flat_map(|&q| self.span(q as usize)))
     }
 
     /// Fills gaps as `missing` says; the means of the queries `units`, where they were what was filled in.
@@ -282,19 +226,7 @@ impl RankSet {
 
     /// Puts `means[j]` where a value of column `j` is missing, or 0 without means.
     pub fn fill_missing(&mut self, means: Option<&[f32]>) {
-        let fill = |j: usize, x: &mut f32| {
-            if x.is_nan() {
-                *x = means.map_or(0.0, |m| m[j]);
-            }
-        };
-        let cols = self.features.cols();
-        match &mut self.features {
-            Features::Dense(m) => m.values_mut().iter_mut().enumerate().for_each(|(k, x)| fill(k % cols, x)),
-            Features::Sparse(m) => {
-                let (columns, values) = m.entries_mut();
-                columns.iter().zip(values).for_each(|(&j, x)| fill(j as usize, x));
-            }
-        }
+        columns::fill(&mut self.features, means);
     }
 
     /// A digest of all that a fit depends on: queries, grades, weights and features.
@@ -316,23 +248,7 @@ impl RankSet {
                 hash.update(&bytes);
             }
         }
-        let values = match &self.features {
-            Features::Dense(m) => m.values(),
-            Features::Sparse(m) => {
-                for row in 0..m.rows() {
-                    bytes.clear();
-                    bytes.extend((m.row(row).0.len() as u32).to_le_bytes());
-                    bytes.extend(m.row(row).0.iter().flat_map(|j| j.to_le_bytes()));
-                    hash.update(&bytes);
-                }
-                m.values()
-            }
-        };
-        for part in values.chunks(16384) {
-            bytes.clear();
-            bytes.extend(part.iter().flat_map(|x| x.to_le_bytes()));
-            hash.update(&bytes);
-        }
+        columns::hash(&self.features, &mut hash);
         hash.finalize().to_hex().to_string()
     }
 }

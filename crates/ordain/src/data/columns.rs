@@ -1,0 +1,114 @@
+//! The columns of a data set: their names, and what is done to all values of a column alike.
+
+use crate::error::{Error, Result};
+use crate::matrix::Features;
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
+
+/// The columns of a data set, by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Columns {
+    /// One name per column; the index where the file gave only numbers.
+    pub names: Vec<String>,
+    /// Whether the names are only the indices of an SVMlight file, where an absent index means 0.
+    pub numbered: bool,
+}
+
+impl Columns {
+    /// The column that a person means by a name or by a number.
+    pub fn find(&self, wanted: &str) -> Result<usize> {
+        self.names
+            .iter()
+            .position(|name| name == wanted)
+            .or_else(|| {
+                let number: usize = wanted.parse().ok()?;
+                (!self.numbered && (1..=self.names.len()).contains(&number)).then(|| number - 1)
+            })
+            .ok_or_else(|| Error::unknown("feature", wanted, &self.names))
+    }
+}
+
+/// Numbered columns in which data and model differ.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Aligned {
+    /// In the model, nowhere in the data: they count as 0.
+    pub absent: Vec<String>,
+    /// In the data, unknown to the model: they carry no weight.
+    pub unknown: Vec<String>,
+}
+
+/// Puts columns into the order of a model's, by name.
+///
+/// Named columns must be the same set. Of numbered columns an absent one is 0, as the format has it, and one that the
+/// model does not know is left out; the names of both are returned.
+pub(super) fn align(features: &mut Features, columns: &mut Columns, to: &Columns) -> Result<Aligned> {
+    if *columns == *to {
+        return Ok(Aligned::default());
+    }
+    let here: HashMap<&str, u32> = columns.names.iter().zip(0u32..).map(|(name, j)| (name.as_str(), j)).collect();
+    let from: Vec<Option<u32>> = to.names.iter().map(|name| here.get(name.as_str()).copied()).collect();
+    let known: HashSet<&str> = to.names.iter().map(String::as_str).collect();
+    let extra: Vec<String> = columns.names.iter().filter(|name| !known.contains(name.as_str())).cloned().collect();
+    let missing: Vec<String> =
+        to.names.iter().zip(&from).filter(|(_, j)| j.is_none()).map(|(name, _)| name.clone()).collect();
+    let loose = columns.numbered && to.numbered;
+    if !(missing.is_empty() && extra.is_empty() || loose) {
+        return Err(Error::Features { missing, extra });
+    }
+    *features = features.select_columns(&from);
+    *columns = to.clone();
+    Ok(Aligned { absent: missing, unknown: extra })
+}
+
+/// The mean of each column over the values that some rows have; 0 where there is none.
+pub(super) fn means(features: &Features, rows: impl Iterator<Item = usize>) -> Vec<f32> {
+    let (mut sums, mut gaps) = (vec![0.0f64; features.cols()], vec![0usize; features.cols()]);
+    let mut count = 0;
+    for row in rows {
+        count += 1;
+        features.each(row, |j, x| if x.is_nan() { gaps[j] += 1 } else { sums[j] += f64::from(x) });
+    }
+    sums.iter()
+        .zip(gaps)
+        .map(|(sum, gaps)| if gaps < count { (sum / (count - gaps) as f64) as f32 } else { 0.0 })
+        .collect()
+}
+
+/// Puts `means[j]` where a value of column `j` is missing, or 0 without means.
+pub(super) fn fill(features: &mut Features, means: Option<&[f32]>) {
+    let fill = |j: usize, x: &mut f32| {
+        if x.is_nan() {
+            *x = means.map_or(0.0, |m| m[j]);
+        }
+    };
+    let cols = features.cols();
+    match features {
+        Features::Dense(m) => m.values_mut().iter_mut().enumerate().for_each(|(k, x)| fill(k % cols, x)),
+        Features::Sparse(m) => {
+            let (columns, values) = m.entries_mut();
+            columns.iter().zip(values).for_each(|(&j, x)| fill(j as usize, x));
+        }
+    }
+}
+
+/// Adds all values, and where the set is sparse their places, to a digest.
+pub(super) fn hash(features: &Features, hash: &mut blake3::Hasher) {
+    let mut bytes: Vec<u8> = vec![];
+    let values = match features {
+        Features::Dense(m) => m.values(),
+        Features::Sparse(m) => {
+            for row in 0..m.rows() {
+                bytes.clear();
+                bytes.extend((m.row(row).0.len() as u32).to_le_bytes());
+                bytes.extend(m.row(row).0.iter().flat_map(|j| j.to_le_bytes()));
+                hash.update(&bytes);
+            }
+            m.values()
+        }
+    };
+    for part in values.chunks(16384) {
+        bytes.clear();
+        bytes.extend(part.iter().flat_map(|x| x.to_le_bytes()));
+        hash.update(&bytes);
+    }
+}
