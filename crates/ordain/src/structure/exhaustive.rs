@@ -1,6 +1,8 @@
-//! The slow truth of matchings: every one of them, one by one.
+//! The slow truth of matchings and of sets of labels: every one of them, one by one.
 //!
-//! Good for up to some 9 rows; what is fast is tested against it.
+//! Good for up to some 9 rows, or some thousands of sets; what is fast is tested against it.
+
+use super::star::{Clamp, Star, Subsets};
 
 /// Calls `visit` with every permutation of `0..m`, in lexicographic order; for `m = 0` once, with nothing.
 ///
@@ -75,9 +77,147 @@ pub fn log_sum(w: &[f64], n: usize, k: usize) -> (f64, Vec<f64>) {
     (top + sum.ln(), marginals)
 }
 
+/// Calls `visit` with every set of `k` numbers of `0..n`, each ascending, in lexicographic order.
+///
+/// There are n!/(k! (n − k)!) of them, none where `k > n`. Allocates once, not per visit.
+///
+/// ```
+/// let mut all = vec![];
+/// ordain::structure::exhaustive::subsets(3, 2, &mut |set| all.push(set.to_vec()));
+/// assert_eq!(all, [[0, 1], [0, 2], [1, 2]]);
+/// ```
+pub fn subsets(n: usize, k: usize, visit: &mut dyn FnMut(&[u32])) {
+    fn choose(at: usize, from: usize, n: usize, set: &mut [u32], visit: &mut dyn FnMut(&[u32])) {
+        if at == set.len() {
+            return visit(set);
+        }
+        for i in from..=n + at - set.len() {
+            set[at] = i as u32;
+            choose(at + 1, i + 1, n, set, visit);
+        }
+    }
+    if k <= n {
+        choose(0, 0, n, &mut vec![0; k], visit);
+    }
+}
+
+/// Calls `visit` with every set of `over` and its score.
+fn scored(star: &Star, scores: &[f64], over: &Subsets, visit: &mut dyn FnMut(&[u32], f64)) {
+    let fits = |set: &[u32]| {
+        over.clamp.iter().enumerate().all(|(i, clamp)| match clamp {
+            Clamp::Free => true,
+            Clamp::In => set.contains(&(i as u32)),
+            Clamp::Out => !set.contains(&(i as u32)),
+        })
+    };
+    subsets(star.len(), over.k, &mut |set| {
+        if fits(set) {
+            visit(set, star.score(scores, set));
+        }
+    });
+}
+
+/// The best set of `over` by [`Star::score`], the lexicographically first among equals; none where no set is possible.
+///
+/// ```
+/// use ordain::structure::exhaustive::star_max;
+/// use ordain::structure::star::{Star, Subsets};
+///
+/// let star = Star::new(3, &[0], &[0.0, 0.0, 5.0])?;
+/// assert_eq!(star_max(&star, &[1.0, 3.0, 2.0], &Subsets { k: 2, clamp: &[] }), Some((8.0, vec![0, 2])));
+/// # Ok::<(), ordain::Error>(())
+/// ```
+pub fn star_max(star: &Star, scores: &[f64], over: &Subsets) -> Option<(f64, Vec<u32>)> {
+    let mut best: Option<(f64, Vec<u32>)> = None;
+    scored(star, scores, over, &mut |set, value| {
+        if best.as_ref().is_none_or(|(most, _)| value > *most) {
+            best = Some((value, set.to_vec()));
+        }
+    });
+    best
+}
+
+/// Log-partition function, marginals and core pair marginals of the sets of `over`.
+///
+/// ```text
+/// Z = Σ_t exp f(t),   P[i] = p(i in t),   P[c, i] = p(core label c and i both in t)
+/// ```
+///
+/// The pairs are row-major, a row of all labels per core label, 0 where a core label meets itself. Where no set is
+/// possible, log Z is −∞ and the marginals are 0.
+///
+/// ```
+/// use ordain::structure::exhaustive::star_log_sum;
+/// use ordain::structure::star::{Star, Subsets};
+///
+/// let star = Star::new(3, &[0], &[0.0; 3])?;
+/// let (log_z, one, two) = star_log_sum(&star, &[0.0; 3], &Subsets { k: 2, clamp: &[] });
+/// assert!((log_z - 3f64.ln()).abs() < 1e-14);
+/// assert!(one.iter().all(|p| (p - 2.0 / 3.0).abs() < 1e-14));
+/// assert!(two[0] == 0.0 && two[1..].iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-14));
+/// # Ok::<(), ordain::Error>(())
+/// ```
+pub fn star_log_sum(star: &Star, scores: &[f64], over: &Subsets) -> (f64, Vec<f64>, Vec<f64>) {
+    let n = star.len();
+    let (mut top, mut sum) = (f64::NEG_INFINITY, 0.0);
+    let (mut one, mut two) = (vec![0.0; n], vec![0.0; star.core().len() * n]);
+    scored(star, scores, over, &mut |_, value| top = top.max(value));
+    if top == f64::NEG_INFINITY {
+        return (top, one, two);
+    }
+    scored(star, scores, over, &mut |set, value| {
+        let share = (value - top).exp();
+        sum += share;
+        set.iter().for_each(|&i| one[i as usize] += share);
+        for (c, &label) in star.core().iter().enumerate().filter(|(_, label)| set.contains(label)) {
+            set.iter().filter(|&&i| i != label).for_each(|&i| two[c * n + i as usize] += share);
+        }
+    });
+    one.iter_mut().chain(&mut two).for_each(|p| *p /= sum);
+    (top + sum.ln(), one, two)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sets_are_all_there_once() {
+        for (n, k, truth) in [(0, 0, 1), (3, 0, 1), (3, 3, 1), (2, 3, 0), (6, 3, 20), (10, 4, 210)] {
+            let mut last: Option<Vec<u32>> = None;
+            let mut count = 0;
+            subsets(n, k, &mut |set| {
+                assert!(set.len() == k && set.windows(2).all(|w| w[0] < w[1]));
+                assert!(set.last().is_none_or(|&i| (i as usize) < n));
+                assert!(last.as_deref().is_none_or(|last| last < set));
+                last = Some(set.to_vec());
+                count += 1;
+            });
+            assert_eq!(count, truth);
+        }
+    }
+
+    #[test]
+    fn a_star_by_hand() {
+        // labels 0, 1, 2 with the core 1; the sets {0, 1}, {0, 2}, {1, 2} score 1 + 2 + 4, 1 + 3, 2 + 3 − 1
+        let star = Star::new(3, &[1], &[4.0, 7.0, -1.0]).unwrap();
+        let s = [1.0, 2.0, 3.0];
+        assert_eq!(star_max(&star, &s, &Subsets { k: 2, clamp: &[] }), Some((7.0, vec![0, 1])));
+        let clamp = [Clamp::Out, Clamp::Free, Clamp::In];
+        assert_eq!(star_max(&star, &s, &Subsets { k: 2, clamp: &clamp }), Some((4.0, vec![1, 2])));
+        assert_eq!(star_max(&star, &s, &Subsets { k: 3, clamp: &clamp }), None);
+        let (log_z, one, two) = star_log_sum(&star, &s, &Subsets { k: 2, clamp: &[] });
+        let z = 7f64.exp() + 2.0 * 4f64.exp();
+        assert!((log_z - z.ln()).abs() < 1e-14);
+        for (p, truth) in one.iter().zip([7f64.exp() + 4f64.exp(), 7f64.exp() + 4f64.exp(), 2.0 * 4f64.exp()]) {
+            assert!((p - truth / z).abs() < 1e-14);
+        }
+        for (p, truth) in two.iter().zip([7f64.exp(), 0.0, 4f64.exp()]) {
+            assert!((p - truth / z).abs() < 1e-14);
+        }
+        let (log_z, one, _) = star_log_sum(&star, &s, &Subsets { k: 2, clamp: &[Clamp::Out; 3] });
+        assert!(log_z == f64::NEG_INFINITY && one == [0.0; 3]);
+    }
 
     #[test]
     fn there_are_as_many_as_there_should_be() {

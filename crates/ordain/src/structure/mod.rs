@@ -3,3 +3,4 @@
 pub mod exhaustive;
 pub mod matching;
 pub mod star;
+pub mod star_sum;

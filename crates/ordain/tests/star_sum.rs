@@ -1,0 +1,117 @@
+//! The sum over sets of labels against the sum over all of them, one by one.
+#![allow(clippy::unwrap_used)] // a test may panic
+
+use ordain::random::Random;
+use ordain::structure::exhaustive;
+use ordain::structure::star::{Clamp, Star, Subsets};
+use ordain::structure::star_sum::{StarSum, SumWork};
+
+fn random_star(random: &mut Random, n: usize, c: usize, sigma: f64) -> Star {
+    let mut labels: Vec<u32> = (0..n as u32).collect();
+    random.shuffle(&mut labels);
+    let links: Vec<f64> = (0..c * n).map(|_| sigma * random.normal()).collect();
+    Star::new(n, &labels[..c], &links).unwrap()
+}
+
+fn clamps(random: &mut Random, n: usize) -> Vec<Clamp> {
+    match random.below(3) {
+        0 => vec![],
+        rate => (0..n)
+            .map(|_| match random.below(4 * rate) {
+                0 => Clamp::In,
+                1 => Clamp::Out,
+                _ => Clamp::Free,
+            })
+            .collect(),
+    }
+}
+
+#[test]
+fn sums_equal_enumeration() {
+    let mut random = Random::new(11);
+    let mut work = SumWork::default();
+    let (mut compared, mut impossible) = (0, 0);
+    for round in 0..10_000 {
+        let n = random.below(if round % 50 == 0 { 13 } else { 9 });
+        let c = random.below(5).min(n) + usize::from(round % 50 == 0 && n > 5);
+        // small, large, and so large that products of exponentials would overflow
+        let (spread, sigma) = [(1.0, 0.3), (3.0, 2.0), (200.0, 0.5), (5.0, 80.0), (0.0, 0.0)][random.below(5)];
+        let star = random_star(&mut random, n, c, sigma);
+        let scores: Vec<f64> = (0..n).map(|_| spread * random.normal()).collect();
+        let clamp = clamps(&mut random, n);
+        let sum = StarSum::new(&star).unwrap();
+        for k in 0..=n {
+            let over = Subsets { k, clamp: &clamp };
+            let (mut p, mut pairs) = (vec![9.0; n], vec![9.0; c * n]);
+            let (truth, p_truth, mut pairs_truth) = exhaustive::star_log_sum(&star, &scores, &over);
+            // a pair of the core stands in both rows there, in the first alone here
+            for a in 0..c {
+                star.core()[..a].iter().for_each(|&b| pairs_truth[a * n + b as usize] = 0.0);
+            }
+            match sum.log_sum(&scores, &over, &mut work, &mut p, Some(&mut pairs)) {
+                Ok(log_z) => {
+                    compared += 1;
+                    assert!((log_z - truth).abs() <= 1e-10 * truth.abs().max(1.0), "{log_z} {truth}");
+                    let far = |a: &[f64], b: &[f64]| a.iter().zip(b).fold(0.0, |m: f64, (a, b)| m.max((a - b).abs()));
+                    assert!(far(&p, &p_truth) < 1e-10, "round {round}, k {k}: {p:?} {p_truth:?}");
+                    assert!(far(&pairs, &pairs_truth) < 1e-10, "round {round}, k {k}: {pairs:?} {pairs_truth:?}");
+                    assert!((p.iter().sum::<f64>() - k as f64).abs() < 1e-9);
+                    let again = sum.log_sum(&scores, &over, &mut work, &mut p, None).unwrap();
+                    assert!(again.total_cmp(&log_z).is_eq() && far(&p, &p_truth) < 1e-10);
+                }
+                Err(error) => {
+                    impossible += 1;
+                    assert!(truth == f64::NEG_INFINITY, "{error} although log Z = {truth}");
+                }
+            }
+        }
+    }
+    assert!(compared > 30_000 && impossible > 1_000, "{compared} {impossible}");
+}
+
+#[test]
+fn sums_that_leave_the_range_of_doubles_stay_exact() {
+    // 400 equal labels: the number of sets is known
+    let star = Star::new(400, &[3, 5], &[0.0; 800]).unwrap();
+    let mut p = vec![0.0; 400];
+    for k in [1, 7, 200, 399] {
+        let over = Subsets { k, clamp: &[] };
+        let log_z =
+            StarSum::new(&star).unwrap().log_sum(&[-3.0; 400], &over, &mut SumWork::default(), &mut p, None).unwrap();
+        let truth: f64 = (0..k).map(|i| ((400 - i) as f64 / (i + 1) as f64).ln()).sum::<f64>() - 3.0 * k as f64;
+        assert!((log_z - truth).abs() < 1e-9 * truth.abs(), "{k}: {log_z} {truth}");
+        assert!(p.iter().all(|p| (p - k as f64 / 400.0).abs() < 1e-10));
+    }
+    // a core of ten
+    let mut random = Random::new(5);
+    let star = random_star(&mut random, 60, 10, 0.7);
+    let scores: Vec<f64> = (0..60).map(|_| random.normal()).collect();
+    let over = Subsets { k: 6, clamp: &[] };
+    let sum = StarSum::new(&star).unwrap();
+    let (mut p, mut pairs) = (vec![0.0; 60], vec![0.0; 600]);
+    sum.log_sum(&scores, &over, &mut SumWork::default(), &mut p, Some(&mut pairs)).unwrap();
+    // the derivative of log Z by a score is a marginal, by a link a pair
+    let at = |scores: &[f64], star: &Star| {
+        let mut p = vec![0.0; 60];
+        StarSum::new(star).unwrap().log_sum(scores, &over, &mut SumWork::default(), &mut p, None).unwrap()
+    };
+    for i in (0..60).step_by(7) {
+        let (mut up, mut down) = (scores.clone(), scores.clone());
+        up[i] += 1e-5;
+        down[i] -= 1e-5;
+        assert!(((at(&up, &star) - at(&down, &star)) / 2e-5 - p[i]).abs() < 1e-8);
+    }
+    let core = star.core().to_vec();
+    for place in [3, 77, 200, 599] {
+        let (c, i) = (place / 60, place % 60);
+        if core[..=c].contains(&(i as u32)) {
+            continue;
+        }
+        let moved = |by: f64| {
+            let mut links: Vec<f64> = (0..10).flat_map(|c| star.links(c).to_vec()).collect();
+            links[place] += by;
+            at(&scores, &Star::new(60, &core, &links).unwrap())
+        };
+        assert!(((moved(1e-5) - moved(-1e-5)) / 2e-5 - pairs[place]).abs() < 1e-8);
+    }
+}
