@@ -36,7 +36,7 @@ pub(crate) struct Common {
 pub(crate) enum Command {
     /// Train a model
     Fit(Fit),
-    /// Score documents with a model, or print ranked lists
+    /// Score documents or give labels with a model, or print ranked lists
     Predict(Predict),
     /// Measure a model, scores, one feature or a TREC run
     Evaluate(Evaluate),
@@ -44,10 +44,14 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Show what a model file or a data file holds
     Inspect(Inspect),
-    /// Say why one document stands above another
+    /// Say why one document, or one label of an item, stands above another
     Explain(Explain),
-    /// Convert between LETOR text, CSV, TSV and TREC qrels, packed or not
+    /// Convert between LETOR text, CSV, TSV and TREC qrels, or ARFF, CSV, TSV and text of labels; packed or not
     Convert(Convert),
+    /// Replay labelling from known labels: what each question is worth
+    Simulate(Simulate),
+    /// Label items in the terminal, asked the best question next: y, n, skip, undo, quit, or +LABEL and -LABEL for a label that was not asked
+    Ask(Ask),
     /// Make data, train, compare and write a report: nothing else is needed
     Demo(Demo),
     /// Print a completion script for a shell
@@ -62,9 +66,9 @@ pub(crate) enum Command {
 
 #[derive(Args, Debug)]
 pub(crate) struct Fit {
-    /// The method: ranksvm, rankmatch, dorm
+    /// The method: ranksvm, rankmatch, dorm (rank); cstar, independent (annotate)
     pub(crate) method: String,
-    /// Training files (LETOR text, CSV or TSV; gzip and zstd too; - is standard input)
+    /// Training files (LETOR text, CSV or TSV; of labels ARFF, CSV, TSV or text; gzip and zstd too; - is standard input)
     #[arg(required = true)]
     pub(crate) train: Vec<PathBuf>,
     /// Where to write the model
@@ -78,7 +82,7 @@ pub(crate) struct Fit {
     pub(crate) settings: Vec<String>,
     #[command(flatten)]
     pub(crate) choosing: Choosing,
-    /// Go on from the interrupted model at the output, to the same result as without the interruption
+    /// Go on from the interrupted model at the output, to the same result as without the interruption (rankmatch and dorm)
     #[arg(long)]
     pub(crate) resume: bool,
     #[command(flatten)]
@@ -87,9 +91,9 @@ pub(crate) struct Fit {
 
 #[derive(Args, Debug)]
 pub(crate) struct Choosing {
-    /// The metric of the choice by validation
-    #[arg(long, value_name = "METRIC", default_value = "ndcg@10")]
-    pub(crate) choose_by: String,
+    /// The metric of the choice by validation (default: ndcg@10, of labels bep)
+    #[arg(long, value_name = "METRIC")]
+    pub(crate) choose_by: Option<String>,
     /// Keep the fit on the training part after a choice, without a last fit on training and validation together
     #[arg(long)]
     pub(crate) no_refit: bool,
@@ -103,6 +107,9 @@ pub(crate) struct Reading {
     /// What an empty value, NULL or nan means; a model remembers it [default: error]
     #[arg(long, value_enum)]
     pub(crate) missing: Option<MissingArg>,
+    /// Which columns are labels of items: FILE.xml for ARFF, names a,b,c for CSV and TSV, FILE.txt with a name per line for text [default: the only .xml in the folder; the column labels, or with a model its labels; labels.txt]
+    #[arg(long, value_name = "FILE|NAMES")]
+    pub(crate) labels: Option<String>,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq)]
@@ -121,15 +128,17 @@ pub(crate) struct Predict {
     pub(crate) model: PathBuf,
     /// The data
     pub(crate) data: PathBuf,
-    /// Print the K best documents of each query instead of one score per row
+    /// Print the K best documents of each query instead of one score per row, or the K best labels of each item instead of those it would be given; labels go by probability (trainer=margin: by margin), and their score is without links
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) top: Option<u32>,
-    /// Print the probability of each head place, of the head, and the expected rank of each document too
+    /// Print the probability of each head place, of the head, and the expected rank of each document too; of each label its probability (not with trainer=margin)
     #[arg(long, conflicts_with = "run")]
     pub(crate) probabilities: bool,
     /// Print a TREC run with this tag instead
     #[arg(long, value_name = "TAG", conflicts_with = "json")]
     pub(crate) run: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 #[derive(Args, Debug)]
@@ -137,7 +146,7 @@ pub(crate) struct Evaluate {
     /// MODEL DATA…, or DATA… alone with --scores or --feature; a folder stands for its parts S1, S2 …
     #[arg(value_name = "MODEL|DATA")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Scores to measure, one per row of DATA
+    /// Scores to measure, one per row of DATA; of items a line per item with one score per label
     #[arg(long, value_name = "FILE", conflicts_with_all = ["feature", "run"])]
     pub(crate) scores: Option<PathBuf>,
     /// A feature to rank by, by number or name
@@ -149,7 +158,7 @@ pub(crate) struct Evaluate {
     /// The judgements for --run
     #[arg(long, requires = "run")]
     pub(crate) qrels: Option<PathBuf>,
-    /// Every query by itself too
+    /// Every query or item by itself too
     #[arg(long)]
     pub(crate) per_query: bool,
     #[command(flatten)]
@@ -163,13 +172,8 @@ pub(crate) struct Metrics {
     /// Write an HTML report
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
-    /// Metrics: ndcg@k, ndcg, dcg@k, map, p@k, recall@k, mrr, err@k, wta, bep, kendall, pairs
-    #[arg(
-        long = "metric",
-        value_name = "METRIC",
-        value_delimiter = ',',
-        default_value = "ndcg@1,ndcg@3,ndcg@5,ndcg@10,map"
-    )]
+    /// Metrics: ndcg@k, ndcg, dcg@k, map, p@k, recall@k, mrr, err@k, wta, bep, kendall, pairs; of labels bep (the model is told the true number of labels of each item, an oracle as in the paper, and its answer for that number is measured), bep_learned (the model ranks labels without being told; the first k of that ranking are counted, with k the true number), p@k, ap, rankloss, coverage (of that ranking), hamming, f1 (by the number that the model itself chose) (default: ndcg@1,ndcg@3,ndcg@5,ndcg@10,map; of labels bep,bep_learned,p@5,ap,rankloss,f1)
+    #[arg(long = "metric", value_name = "METRIC", value_delimiter = ',')]
     pub(crate) metric: Vec<String>,
     /// Rules of the metrics: standard, letor2, letor4, trec, sklearn, lightgbm, xgboost
     #[arg(long, value_name = "NAME", default_value = "standard", help_heading = "Conventions")]
@@ -249,7 +253,7 @@ pub(crate) struct Compare {
     /// Permute the queries before --cv
     #[arg(long, value_name = "SEED", requires = "cv")]
     pub(crate) shuffle: Option<u64>,
-    /// Only this fold, from 1
+    /// Only this fold: with --cv fold 0 to K-1 (unit i is tested in fold i mod K), with --folds Fold1 to FoldN
     #[arg(long, value_name = "I")]
     pub(crate) only_fold: Option<usize>,
     #[command(flatten)]
@@ -277,23 +281,86 @@ pub(crate) struct Explain {
     pub(crate) model: PathBuf,
     /// The data
     pub(crate) data: PathBuf,
-    /// The query
-    #[arg(long)]
+    /// The query, or (--item) the item, by its id; items without ids count from 1
+    #[arg(long, visible_alias = "item", value_name = "ID")]
     pub(crate) query: String,
-    /// The document above: its id, or #N for the N-th of the query in the file [default: the first of the ranking]
+    /// The document above: its id, or #N for the N-th of the query in the file; of an item a label [default: the first of the ranking]
     #[arg(long)]
     pub(crate) above: Option<String>,
-    /// The document below [default: the second of the ranking]
+    /// The document or label below [default: the second of the ranking]
     #[arg(long)]
     pub(crate) below: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Convert {
     /// The file to read
     pub(crate) input: PathBuf,
-    /// The file to write; its name says the format: .txt, .csv, .tsv or .qrels, then .gz or .zst to pack it
+    /// The file to write; its name says the format: .txt, .csv, .tsv or .qrels, of labels .arff, .csv, .tsv or .txt, then .gz or .zst to pack it
     pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Simulate {
+    /// The model
+    pub(crate) model: PathBuf,
+    /// Items whose labels are known
+    pub(crate) data: PathBuf,
+    /// Numbers of questions after which to measure
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1,5,10")]
+    pub(crate) questions: Vec<usize>,
+    /// Which label is asked: paper (the smallest difference of scores), entropy (the most uncertain label), expected (the largest expected precision), random
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "expected,paper,entropy,random")]
+    pub(crate) strategy: Vec<String>,
+    /// Another model to put beside it, such as an independent one
+    #[arg(long, value_name = "MODEL2")]
+    pub(crate) against: Option<PathBuf>,
+    /// Only the first N items
+    #[arg(long, value_name = "N")]
+    pub(crate) items: Option<usize>,
+    /// How many labels an item has: told, as in the paper, or learned
+    #[arg(long, value_enum, default_value_t = CountArg::Oracle)]
+    pub(crate) count: CountArg,
+    /// Seed of the random strategy
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) seed: u64,
+    /// Write an HTML report with the curves
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq)]
+pub(crate) enum CountArg {
+    /// The model is told the true number of labels
+    Oracle,
+    /// The model goes by what it has learned about the number of labels
+    Learned,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Ask {
+    /// The model
+    pub(crate) model: PathBuf,
+    /// The items; labels that they already have are not looked at
+    pub(crate) data: PathBuf,
+    /// Where answers are written, one line each before the next question; an existing file is continued
+    #[arg(short, long, value_name = "FILE", default_value = "answers.jsonl")]
+    pub(crate) output: PathBuf,
+    /// Questions per item
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) questions: usize,
+    /// Which label is asked: expected, entropy, paper, random
+    #[arg(long, value_name = "NAME", default_value = "expected")]
+    pub(crate) strategy: String,
+    /// Seed of the random strategy
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -312,4 +379,8 @@ pub(crate) struct Demo {
 pub(crate) enum DemoArg {
     /// Ranking documents
     Rank,
+    /// Giving labels to items
+    Annotate,
+    /// Both
+    All,
 }

@@ -3,7 +3,8 @@
 use crate::args;
 use anyhow::Result;
 use ordain::data::Missing;
-use ordain::method::Method;
+use ordain::data::TagReading;
+use ordain::method::{Method, Task};
 use ordain::metric::{Convention, Discount, Empty, Gain, Metric, Short, Ties};
 
 /// A mistake in what was typed: exit code 2.
@@ -28,6 +29,9 @@ pub(crate) fn method(name: &str, settings: &[String]) -> Result<Method> {
     for assignment in settings {
         usage(method.set(assignment))?;
     }
+    if let Method::Annotate(method) = &method {
+        usage(method.check())?;
+    }
     Ok(method)
 }
 
@@ -41,9 +45,24 @@ pub(crate) struct Measures {
     pub(crate) convention: Convention,
 }
 
-pub(crate) fn measures(args: &args::Metrics) -> Result<Measures> {
+/// What is measured where nothing is said.
+fn usual_metrics(task: Task) -> &'static [&'static str] {
+    match task {
+        Task::Rank => &["ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map"],
+        Task::Annotate => &["bep", "bep_learned", "p@5", "ap", "rankloss", "f1"],
+    }
+}
+
+/// The metric of a choice by validation.
+pub(crate) fn choose_by(args: &args::Choosing, task: Task) -> Result<Metric> {
+    let usual = if task == Task::Rank { "ndcg@10" } else { "bep" };
+    metric(args.choose_by.as_deref().unwrap_or(usual))
+}
+
+pub(crate) fn measures(args: &args::Metrics, task: Task) -> Result<Measures> {
     let mut metrics: Vec<Metric> = vec![];
-    for text in &args.metric {
+    let usual: Vec<String> = usual_metrics(task).iter().map(|&name| name.to_owned()).collect();
+    for text in if args.metric.is_empty() { &usual } else { &args.metric } {
         let metric = metric(text.trim())?;
         if !metrics.contains(&metric) {
             metrics.push(metric);
@@ -99,6 +118,11 @@ pub(crate) fn missing(args: &args::Reading) -> Missing {
     }
 }
 
+/// How items with labels are read.
+pub(crate) fn tag_reading(args: &args::Reading) -> TagReading {
+    TagReading { missing: missing(args), labels: args.labels.clone(), known: vec![] }
+}
+
 /// The settings of all methods, for `ordain fit --help`.
 pub(crate) fn settings_help() -> String {
     let mut text = String::new();
@@ -107,7 +131,7 @@ pub(crate) fn settings_help() -> String {
         text += &format!("Settings of {name} (--set NAME=VALUE):\n");
         for setting in method.settings() {
             text += &format!(
-                "  {:<9} {} [default: {}]\n            {}\n",
+                "  {:<11} {} [default: {}]\n              {}\n",
                 setting.name, setting.range, setting.default, setting.help
             );
         }

@@ -1,8 +1,8 @@
 //! The gates of the project, on real data (`./check --data`) and, as twins that always run, on made-up data.
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a test may panic, and these print what they measured
 
-use ordain::data::synthetic::Synthetic;
-use ordain::data::{Missing, RankSet, read, write};
+use ordain::data::synthetic::{Scenes, Synthetic};
+use ordain::data::{Missing, RankSet, TagReading, read, read_tags, write, write_tags};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -227,4 +227,125 @@ fn reading_and_memory_on_made_up_data() {
     let (peak, matrix) = (peak.parse::<f64>().unwrap() / 1024.0, made.rows() as f64 * 46.0 * 4.0 / f64::from(1 << 20));
     println!("fit: {peak:.0} MB at most, matrix {matrix:.0} MB");
     assert!(peak <= 1.3 * matrix + 64.0);
+}
+
+/// Means of break-even precision of some methods, with the seconds of all of them.
+fn annotated(methods: &[&str], data: &[&str]) -> Vec<f64> {
+    let start = Instant::now();
+    let result = json(&[&["compare"], methods, data, &["--metric", "bep", "--json", "--quiet"]].concat());
+    let means = result["methods"].as_array().unwrap().iter().map(|m| m["metrics"]["bep"]["mean"].as_f64().unwrap());
+    let means: Vec<f64> = means.collect();
+    for (method, mean) in methods.iter().zip(&means) {
+        println!("  {method}: {mean:.4}");
+    }
+    println!("  {:.1} s", start.elapsed().as_secs_f64());
+    means
+}
+
+fn items(name: &str, file: &str) -> String {
+    let folder = PathBuf::from(std::env::var_os("ORDAIN_DATA").expect("ORDAIN_DATA names the data folder"));
+    folder.join("annotation").join(name).join(file).display().to_string()
+}
+
+/// The data of the demo: break-even precision far above labels alone, by both trainers, and the scenes found as the core.
+#[test]
+#[ignore = "meant for release mode, run by ./check"]
+fn annotate_on_made_up_data() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = Scenes { items: 3000, noise: 1.5, ..Scenes::default() }.make();
+    let (train, test): (Vec<u32>, Vec<u32>) = set.all().into_iter().partition(|&i| i < 2000);
+    let at = |name: &str| dir.path().join(name);
+    write_tags(&set.only(&train), &at("train.arff")).unwrap();
+    write_tags(&set.only(&test), &at("test.arff")).unwrap();
+    let (train, test) = (at("train.arff").display().to_string(), at("test.arff").display().to_string());
+    let methods = [
+        "independent[count_bias=false]",
+        "independent[features=given,count_bias=false]",
+        "cstar[core=5,features=given]",
+        "cstar[core=5,features=given,trainer=margin,lambda=0.01,link_lambda=0.001]",
+    ];
+    let start = Instant::now();
+    let result = json(&[&["compare"], &methods[..], &["--train", &train, "--test", &test, "--json", "-q"]].concat());
+    let bep = |i: usize| result["methods"][i]["metrics"]["bep"]["mean"].as_f64().unwrap();
+    let all = [0, 1, 2, 3].map(bep);
+    println!("  {all:.4?} in {:.1} s", start.elapsed().as_secs_f64());
+    // above labels by themselves, whether on the same detectors or by classifiers that see all detectors
+    assert!(all[2] >= all[0] + 0.04 && all[2] >= all[1] + 0.04 && (all[3] - all[2]).abs() <= 0.03);
+    let mut core: Vec<&str> =
+        result["methods"][2]["core"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    core.sort_unstable();
+    assert_eq!(core, ["beach", "forest", "kitchen", "office", "street"]);
+}
+
+#[test]
+#[ignore = "needs the folder ORDAIN_DATA, run by ./check --data"]
+fn annotation_of_mirflickr_real() {
+    let gates = [
+        ("independent[count_bias=false,features=scores]", 0.650),
+        ("independent", 0.655),
+        ("cstar[core=5]", 0.670),
+        ("cstar[core=5,trainer=margin]", 0.668),
+        ("cstar[core=5,features=both]", 0.675),
+    ];
+    let file = items("mirflickr25k-tags", "all.svm.gz");
+    for (method, least) in gates {
+        let means = annotated(&[method], &["--cv", "5", &file, "--only-fold", "0"]);
+        assert!(means[0] >= least, "{method}: {} is below {least}", means[0]);
+    }
+}
+
+#[test]
+#[ignore = "needs the folder ORDAIN_DATA, run by ./check --data"]
+fn annotation_of_published_splits_real() {
+    for (name, method, train, test, least) in [
+        ("scene", "cstar[core=3]", "scene-train.arff.gz", "scene-test.arff.gz", 0.74),
+        ("yeast", "cstar[core=3]", "yeast-train.arff.gz", "yeast-test.arff", 0.665),
+        ("corel5k", "cstar[core=3]", "Corel5k-train-sparse.arff", "Corel5k-test-sparse.arff", 0.290),
+        ("mediamill_reduced", "cstar[core=5]", "mediamill-train.arff.gz", "mediamill-test.arff", 0.630),
+    ] {
+        println!("{name}");
+        let means = annotated(&[method], &["--train", &items(name, train), "--test", &items(name, test)]);
+        assert!(means[0] >= least, "{name}: {} is below {least}", means[0]);
+    }
+}
+
+/// Break-even precision after five questions by expected precision, on the first 500 test items.
+fn after_five_questions(name: &str, train: &str, test: &str) -> [f64; 2] {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    let (star, alone) = (at("star.ordain"), at("alone.ordain"));
+    ordain(&["fit", "cstar[core=5]", train, "-o", &star, "-q"]);
+    ordain(&["fit", "independent", train, "-o", &alone, "-q"]);
+    let start = Instant::now();
+    let words = ["simulate", &star, test, "--against", &alone, "--items", "500", "--questions", "5", "--json", "-q"];
+    let result = json(&[&words[..], &["--strategy", "expected"]].concat());
+    let after = |part: &Value| part["strategies"]["expected"]["bep"][1].as_f64().unwrap();
+    let both = [after(&result), after(&result["against"])];
+    println!(
+        "{name}: {:.4} after five questions, independent {:.4}, {:.1} s",
+        both[0],
+        both[1],
+        start.elapsed().as_secs_f64()
+    );
+    both
+}
+
+#[test]
+#[ignore = "needs the folder ORDAIN_DATA, run by ./check --data"]
+fn annotation_after_five_questions_real() {
+    // the first fold of five, as files
+    let dir = tempfile::tempdir().unwrap();
+    let reading = TagReading::default();
+    let (all, _) = read_tags(&[vec![items("mirflickr25k-tags", "all.svm.gz").into()]], &reading).unwrap();
+    let (test, train): (Vec<u32>, Vec<u32>) = all.all().into_iter().partition(|i| i % 5 == 0);
+    let at = |name: &str| dir.path().join(name);
+    write_tags(&all.only(&train), &at("train.svm")).unwrap();
+    write_tags(&all.only(&test), &at("test.svm")).unwrap();
+    let path = |name: &str| at(name).display().to_string();
+    let of =
+        |name: &str, train: &str, test: &str| after_five_questions(name, &items(name, train), &items(name, test))[0];
+    let [linked, alone] = after_five_questions("mirflickr25k-tags", &path("train.svm"), &path("test.svm"));
+    assert!(linked >= 0.895 && linked > alone);
+    assert!(of("mediamill_reduced", "mediamill-train.arff.gz", "mediamill-test.arff") >= 0.825);
+    assert!(of("corel5k", "Corel5k-train-sparse.arff", "Corel5k-test-sparse.arff") >= 0.46);
 }

@@ -4,7 +4,7 @@
 #![allow(clippy::print_stdout)] // an example shows what it does
 
 use ordain::data::{self, Missing, split, synthetic::Synthetic};
-use ordain::method::{Method, Training};
+use ordain::method::{RankMethod, Training};
 use ordain::metric::{Convention, Metric, evaluate, stats};
 use ordain::solver::run::Watch;
 
@@ -16,7 +16,7 @@ fn main() -> ordain::Result<()> {
     println!("{} documents of {} queries, {} features", set.rows(), set.len(), set.features.cols());
 
     let (train, test) = split::hold_out(&set.all());
-    let method: Method = "ranksvm[scale=query,lambda=1]".parse()?;
+    let method: RankMethod = "ranksvm[scale=query,lambda=1]".parse()?;
     let model = method.fit(&Training::new(&set, &train), &Watch::NOBODY)?;
     let report = model.facts.report;
     println!("{} steps, objective {:.4}, stopped by {}", report.iterations, report.objective, report.stop.name());

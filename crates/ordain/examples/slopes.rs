@@ -4,6 +4,8 @@
 use ordain::metric::{Convention, Metric, Query};
 use ordain::random::Random;
 use ordain::structure::matching::places;
+use ordain::structure::star::{MaxWork, Star, Subsets};
+use ordain::structure::star_sum::{StarSum, SumWork};
 use ordain::surrogate::pair_hinge::PairHinge;
 use ordain::traits::Surrogate;
 use std::borrow::Cow;
@@ -21,11 +23,11 @@ fn fastest(mut work: impl FnMut() -> ordain::Result<()>) -> ordain::Result<f64> 
 }
 
 fn line(what: &str, size: &str, seconds: f64, terms: f64) {
-    println!("{what:<42} {size:<18} {:>11.3} ms {:>9.3} ns", seconds * 1e3, seconds * 1e9 / terms);
+    println!("{what:<42} {size:<24} {:>11.3} ms {:>9.3} ns", seconds * 1e3, seconds * 1e9 / terms);
 }
 
 fn main() -> ordain::Result<()> {
-    println!("{:<42} {:<18} {:>14} {:>12}", "what", "size", "time", "per term");
+    println!("{:<42} {:<24} {:>14} {:>12}", "what", "size", "time", "per term");
     let mut random = Random::new(1);
     for levels in [2usize, 5, 1_000_000] {
         for n in [1_000usize, 10_000, 100_000, 1_000_000] {
@@ -52,6 +54,36 @@ fn main() -> ordain::Result<()> {
         let (mut work, mut marginals) = (places::Work::default(), vec![0.0; n * k]);
         let seconds = fastest(|| places::log_sum(&s, &c, &mut work, &mut marginals).map(drop))?;
         line("head places of a list, n k 2^k", &format!("n = {n}, k = {k}"), seconds, ((n * k) << k) as f64);
+    }
+    stars(&mut random)
+}
+
+/// Sets of 12 labels with links of size 0.1 around a core of `c`.
+fn stars(random: &mut Random) -> ordain::Result<()> {
+    let over = Subsets { k: 12, clamp: &[] };
+    let (mut work, mut set) = (MaxWork::default(), vec![]);
+    for (n, c) in [(100, 5), (1_000, 5), (10_000, 5), (100_000, 5), (1_000, 0), (1_000, 10), (1_000, 15)] {
+        let s: Vec<f64> = (0..n).map(|_| random.normal()).collect();
+        let links: Vec<f64> = (0..n * c).map(|_| 0.1 * random.normal()).collect();
+        let star = Star::new(n, &(0..c as u32).collect::<Vec<u32>>(), &links)?;
+        let size = format!("n = {n}, C = {c}");
+        let seconds = fastest(|| star.max(&s, &over, &mut work, &mut set).map(drop))?;
+        line("best set of a star, n (falling, C apart)", &size, seconds, n as f64);
+        if c <= 10 {
+            let seconds = fastest(|| star.forced(&s, &over, &mut work).map(drop))?;
+            line("all forced values, n 2^C", &size, seconds, (n << c) as f64);
+        }
+    }
+    for (n, c, k) in
+        [(100, 5, 12), (1_000, 5, 12), (10_000, 5, 12), (1_000, 3, 12), (1_000, 10, 12), (1_000, 5, 3), (1_000, 5, 48)]
+    {
+        let s: Vec<f64> = (0..n).map(|_| random.normal()).collect();
+        let links: Vec<f64> = (0..n * c).map(|_| 0.1 * random.normal()).collect();
+        let star = Star::new(n, &(0..c as u32).collect::<Vec<u32>>(), &links)?;
+        let (sum, mut work, mut p) = (StarSum::new(&star)?, SumWork::default(), vec![0.0; n]);
+        let over = Subsets { k, clamp: &[] };
+        let seconds = fastest(|| sum.log_sum(&s, &over, &mut work, &mut p, None).map(drop))?;
+        line("sum over sets of a star, n k 2^C", &format!("n = {n}, C = {c}, k = {k}"), seconds, ((n * k) << c) as f64);
     }
     Ok(())
 }

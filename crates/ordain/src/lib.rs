@@ -2,16 +2,16 @@
 //!
 //! This library holds all the mathematics and all the file formats: it prints nothing and knows no network. The line
 //! through it is *file → [data] → [scorer] → [surrogate] → [risk] → [solver] → [method] → [model_file]*, with
-//! [metric] beside it; each module uses only those before it.
+//! [metric] beside it and [ask] on top; each module uses only those before it.
 //!
 //! ```
-//! use ordain::{data, method::{Method, Training}, metric::{self, Convention}, solver::run::Watch};
+//! use ordain::{data, method::{RankMethod, Training}, metric::{self, Convention}, solver::run::Watch};
 //! # let dir = tempfile::tempdir().unwrap();
 //! # let path = dir.path().join("train.txt");
 //! # data::write(&data::synthetic::Synthetic::default().make(), &path)?;
 //! let (set, parts) = data::read(&[vec![path]], data::Missing::Error)?;
 //! let (train, test) = data::split::hold_out(&set.all());
-//! let method: Method = "ranksvm[scale=query,lambda=1]".parse()?;
+//! let method: RankMethod = "ranksvm[scale=query,lambda=1]".parse()?;
 //! let model = method.fit(&Training::new(&set, &train), &Watch::NOBODY)?;
 //! let scores = model.ranker.scores(&set);
 //! let result = metric::evaluate(&set, &test, &scores, &["ndcg@10".parse()?], &Convention::STANDARD)?;
@@ -19,6 +19,7 @@
 //! # Ok::<(), ordain::Error>(())
 //! ```
 
+pub mod ask;
 pub mod data;
 pub mod error;
 pub mod matrix;

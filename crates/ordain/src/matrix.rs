@@ -261,24 +261,97 @@ pub fn axpy_row(a: f64, row: &[f32], y: &mut [f64]) {
     }
 }
 
+/// From this size on a matrix is factored in blocks.
+const BLOCKED: usize = 256;
+/// Columns of such a block.
+const BLOCK: usize = 64;
+
 /// Cholesky's factor `L` of a symmetric positive definite `H = L Lᵀ` (`d`×`d`, row-major), in place of its lower half.
 ///
-/// O(d³/3). Returns `false`, with `h` spoilt, where `H` is not positive definite.
+/// O(d³/3), from 256 rows on by products of blocks. Returns `false`, with `h` spoilt, where `H` is not positive definite.
 pub fn factor_spd(h: &mut [f64], d: usize) -> bool {
-    for j in 0..d {
+    if d < BLOCKED {
+        return factor_columns(h, d, 0..d);
+    }
+    let mut panel = vec![];
+    for start in (0..d).step_by(BLOCK) {
+        let end = (start + BLOCK).min(d);
+        let (rows, width) = (d - start, end - start);
+        // what the columns before take away from these: L[start.., ..start] · L[start..end, ..start]ᵀ
+        panel.clear();
+        panel.resize(rows * width, 0.0);
+        let left = &h[start * d..];
+        multiply([rows, start, width], 1.0, (left, [d, 1]), (left, [1, d]), (&mut panel, width));
+        for (row, taken) in h[start * d..].chunks_exact_mut(d).zip(panel.chunks_exact(width)) {
+            axpy(-1.0, taken, &mut row[start..end]);
+        }
+        if !factor_columns(h, d, start..end) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Factors some columns, of which those before have been taken away already.
+fn factor_columns(h: &mut [f64], d: usize, of: std::ops::Range<usize>) -> bool {
+    let first = of.start;
+    for j in of {
         let (above, below) = h.split_at_mut((j + 1) * d);
         let row_j = &mut above[j * d..];
-        let pivot = row_j[j] - dot(&row_j[..j], &row_j[..j]);
+        let pivot = row_j[j] - dot(&row_j[first..j], &row_j[first..j]);
         if !(pivot > 0.0 && pivot.is_finite()) {
             return false;
         }
         let pivot = pivot.sqrt();
         row_j[j] = pivot;
         for row_i in below.chunks_exact_mut(d) {
-            row_i[j] = (row_i[j] - dot(&row_i[..j], &row_j[..j])) / pivot;
+            row_i[j] = (row_i[j] - dot(&row_i[first..j], &row_j[first..j])) / pivot;
         }
     }
     true
+}
+
+/// Solves `L Lᵀ X = B` for `m` columns at once, in place of `B` (`d`×`m`, row-major). O(d² m), by products of blocks.
+pub fn solve_factored_columns(factor: &[f64], d: usize, b: &mut [f64]) {
+    if d == 0 || b.is_empty() {
+        return;
+    }
+    let m = b.len() / d;
+    let starts: Vec<usize> = (0..d).step_by(BLOCK).collect();
+    let mut taken = vec![];
+    for &start in &starts {
+        let end = (start + BLOCK).min(d);
+        let (done, rest) = b.split_at_mut(start * m);
+        taken.clear();
+        taken.resize((end - start) * m, 0.0);
+        multiply([end - start, start, m], 1.0, (&factor[start * d..], [d, 1]), (done, [m, 1]), (&mut taken, m));
+        axpy(-1.0, &taken, &mut rest[..(end - start) * m]);
+        for i in start..end {
+            let (before, row) = rest.split_at_mut((i - start) * m);
+            for (j, x) in before.chunks_exact(m).enumerate() {
+                axpy(-factor[i * d + start + j], x, &mut row[..m]);
+            }
+            row[..m].iter_mut().for_each(|x| *x /= factor[i * d + i]);
+        }
+    }
+    for &start in starts.iter().rev() {
+        let end = (start + BLOCK).min(d);
+        let (before, done) = b.split_at_mut(end * m);
+        let here = &mut before[start * m..];
+        taken.clear();
+        taken.resize((end - start) * m, 0.0);
+        // rows below, transposed: Lᵀ[start..end, end..] · X[end..]
+        let below = factor.get(end * d + start..).unwrap_or(&[]);
+        multiply([end - start, d - end, m], 1.0, (below, [1, d]), (done, [m, 1]), (&mut taken, m));
+        axpy(-1.0, &taken, here);
+        for i in (start..end).rev() {
+            let (row, after) = here[(i - start) * m..].split_at_mut(m);
+            for (j, x) in after.chunks_exact(m).enumerate() {
+                axpy(-factor[(i + 1 + j) * d + i], x, row);
+            }
+            row.iter_mut().for_each(|x| *x /= factor[i * d + i]);
+        }
+    }
 }
 
 /// Solves `L Lᵀ x = b` with the factor of [`factor_spd`], in place of `b`. O(d²).
@@ -328,29 +401,44 @@ pub fn mirror(out: &mut [f64], d: usize) {
 }
 
 /// The rows `of` and the first `columns` columns of the product.
-#[allow(unsafe_code)] // the one call that takes raw pointers; all three lengths are checked by the caller above
 fn product(z: &[f64], y: &[f64], rows: usize, d: usize, of: std::ops::Range<usize>, columns: usize, out: &mut [f64]) {
-    if of.is_empty() {
+    if !of.is_empty() {
+        multiply([of.len(), rows, columns], 1.0, (&z[of.start..], [1, d]), (y, [d, 1]), (&mut out[of.start * d..], d));
+    }
+}
+
+/// `C += α·A·B` for `A` of `m`×`k`, `B` of `k`×`n` and `C` of `m`×`n`; `A` and `B` come with the steps from row to row and
+/// from column to column, `C` with the one from row to row.
+#[allow(unsafe_code)] // the one call that takes raw pointers; all three lengths are checked before it
+pub fn multiply(
+    [m, k, n]: [usize; 3],
+    alpha: f64,
+    (a, [a_row, a_col]): (&[f64], [usize; 2]),
+    (b, [b_row, b_col]): (&[f64], [usize; 2]),
+    (c, c_row): (&mut [f64], usize),
+) {
+    if m == 0 || k == 0 || n == 0 {
         return;
     }
-    let (step, a, c) = (d as isize, &z[of.start..], &mut out[of.start * d..]);
-    // SAFETY: z and y hold rows·d values and out holds d·d; columns of.start..of.end of z and 0..columns of y, and rows
-    // of.start..of.end of out, are inside them.
+    assert!((m - 1) * a_row + (k - 1) * a_col < a.len());
+    assert!((k - 1) * b_row + (n - 1) * b_col < b.len());
+    assert!((m - 1) * c_row + n <= c.len() && (n <= c_row || m == 1));
+    // SAFETY: the last element of each matrix is inside its slice, and rows of C do not overlap.
     unsafe {
         matrixmultiply::dgemm(
-            of.len(),
-            rows,
-            columns,
-            1.0,
+            m,
+            k,
+            n,
+            alpha,
             a.as_ptr(),
-            1,
-            step,
-            y.as_ptr(),
-            step,
-            1,
+            a_row as isize,
+            a_col as isize,
+            b.as_ptr(),
+            b_row as isize,
+            b_col as isize,
             1.0,
             c.as_mut_ptr(),
-            step,
+            c_row as isize,
             1,
         );
     }
@@ -402,6 +490,26 @@ mod tests {
             prop_assert!(factor_spd(&mut h, d));
             solve_factored(&h, &mut b);
             prop_assert!(close(&b, &truth, 1e-9));
+        }
+
+        #[test]
+        fn blocks_solve_as_columns_do(d in prop_oneof![1usize..20, 250usize..300], m in 1usize..5, seed in 0u64..20) {
+            let x = |k: usize| (((k as u64 * 2_654_435_761 + seed * 131) % 1013) as f64 / 1013.0) - 0.5;
+            let z: Vec<f64> = (0..(d + 3) * d).map(x).collect();
+            let mut h = vec![0.0; d * d];
+            add_symmetric_product(&z, &z, d, &mut h);
+            mirror(&mut h, d);
+            (0..d).for_each(|j| h[j * d + j] += 1.0);
+            let truth: Vec<f64> = (0..d * m).map(|k| x(k + 31)).collect();
+            let mut b = vec![0.0; d * m];
+            multiply([d, d, m], 1.0, (&h, [d, 1]), (&truth, [m, 1]), (&mut b, m));
+            let (mut blocks, mut columns) = (h.clone(), h.clone());
+            prop_assert!(factor_spd(&mut blocks, d) && factor_columns(&mut columns, d, 0..d));
+            for i in 0..d {
+                prop_assert!(close(&blocks[i * d..i * d + i + 1], &columns[i * d..i * d + i + 1], 1e-10));
+            }
+            solve_factored_columns(&blocks, d, &mut b);
+            prop_assert!(close(&b, &truth, 1e-8));
         }
 
         #[test]

@@ -6,9 +6,12 @@
 use crate::data::scale::{Affine, Scale};
 use crate::data::{Columns, Missing, read_whole, write_whole};
 use crate::error::{Error, Result};
-use crate::method::{Facts, Fitted, Journal, LinearRanker};
+use crate::method::{
+    CountModel, Facts, Fitted, FittedTags, Journal, LinearRanker, OneVsRest, TagFacts, Tagger, Trainer,
+};
 use crate::random::GENERATOR;
 use crate::structure::matching::places::MOST;
+use crate::structure::star::Star;
 use crate::traits::State;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
@@ -27,7 +30,7 @@ pub struct Header {
     pub format: u32,
     /// Version of ordain that wrote it.
     pub ordain: String,
-    /// The task.
+    /// The task, `rank`.
     pub task: String,
     /// The columns that the model takes.
     pub features: Columns,
@@ -61,25 +64,130 @@ impl Header {
     }
 }
 
-/// The bytes of the file of a model.
-pub fn to_bytes(model: &Fitted) -> Vec<u8> {
-    let f32s = |values: &[f32]| values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
-    let f64s = |values: &[f64]| values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
-    let ranker = &model.ranker;
-    let mut tensors: Vec<(String, Dtype, Vec<u8>)> = vec![("weights".into(), Dtype::F64, f64s(&ranker.weights))];
-    if let Some(affine) = &ranker.global {
+/// The JSON header of the file of an annotator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TagHeader {
+    /// Version of the format.
+    pub format: u32,
+    /// Version of ordain that wrote it.
+    pub ordain: String,
+    /// The task, `annotate`.
+    pub task: String,
+    /// The columns that the model takes.
+    pub features: Columns,
+    /// The vocabulary.
+    pub labels: Vec<String>,
+    /// How columns are scaled; the numbers are tensors.
+    pub scale: Scale,
+    /// What missing values mean.
+    pub missing: Missing,
+    /// What the model was trained for.
+    pub trainer: Trainer,
+    /// The labels that have links, in the order of the rows of links.
+    pub core: Vec<u32>,
+    /// Method, settings and training.
+    #[serde(flatten)]
+    pub facts: TagFacts,
+    /// The generator behind the seed.
+    pub generator: String,
+    /// BLAKE3 of this header, with zeros here, and of the tensors.
+    pub checksum: String,
+}
+
+impl TagHeader {
+    /// The header of a model.
+    pub fn of(model: &FittedTags) -> Self {
+        let tagger = &model.tagger;
+        Self {
+            format: FORMAT,
+            ordain: env!("CARGO_PKG_VERSION").into(),
+            task: "annotate".into(),
+            features: tagger.columns.clone(),
+            labels: tagger.labels.clone(),
+            scale: if tagger.affine.is_some() { Scale::Global } else { Scale::None },
+            missing: tagger.missing,
+            trainer: tagger.trainer,
+            core: tagger.star.core().to_vec(),
+            facts: model.facts.clone(),
+            generator: GENERATOR.into(),
+            checksum: NO_CHECKSUM.into(),
+        }
+    }
+}
+
+/// What a model file holds.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant)] // there is one of them at a time
+pub enum Model {
+    /// A ranker.
+    Rank(Fitted),
+    /// An annotator.
+    Annotate(FittedTags),
+}
+
+/// Named numbers, as they stand in the file.
+type Tensors = Vec<(String, Dtype, Vec<u8>)>;
+
+fn f32s(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+fn f64s(values: &[f64]) -> Vec<u8> {
+    values.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+fn shared(affine: Option<&Affine>, means: Option<&[f32]>, tensors: &mut Tensors) {
+    if let Some(affine) = affine {
         tensors.push(("scale_offset".into(), Dtype::F32, f32s(&affine.offset)));
         tensors.push(("scale_factor".into(), Dtype::F32, f32s(&affine.factor)));
     }
-    if let Some(means) = &ranker.means {
+    if let Some(means) = means {
         tensors.push(("missing_means".into(), Dtype::F32, f32s(means)));
     }
+}
+
+/// The bytes of the file of a ranker.
+pub fn to_bytes(model: &Fitted) -> Vec<u8> {
+    let ranker = &model.ranker;
+    let mut tensors: Tensors = vec![("weights".into(), Dtype::F64, f64s(&ranker.weights))];
+    shared(ranker.global.as_ref(), ranker.means.as_deref(), &mut tensors);
     if !ranker.places.is_empty() {
         tensors.push(("places".into(), Dtype::F64, f64s(&ranker.places)));
     }
     for (name, values) in model.journal.iter().flat_map(Journal::to_state) {
         tensors.push((format!("journal/{name}"), Dtype::F64, f64s(&values)));
     }
+    pack(&Header::of(model), &tensors)
+}
+
+/// The bytes of the file of an annotator.
+pub fn tags_to_bytes(model: &FittedTags) -> Vec<u8> {
+    let tagger = &model.tagger;
+    let mut tensors: Tensors = vec![];
+    let links: Vec<f64> = (0..tagger.star.core().len()).flat_map(|c| tagger.star.links(c)).copied().collect();
+    for (name, values) in [
+        ("bias", &tagger.bias),
+        ("direct", &tagger.direct),
+        ("own", &tagger.own),
+        ("count_bias", &tagger.count_bias),
+        ("links", &links),
+        ("classifiers/weights", &tagger.classifiers.weights),
+        ("classifiers/offset", &tagger.classifiers.offset),
+        ("classifiers/slope", &tagger.classifiers.slope),
+        ("classifiers/shift", &tagger.classifiers.shift),
+        ("count/numbers", &tagger.count.numbers.iter().map(|&k| f64::from(k)).collect()),
+        ("count/level", &tagger.count.level),
+        ("count/slope", &tagger.count.slope.to_vec()),
+        ("count/center", &tagger.count.center.to_vec()),
+    ] {
+        tensors.push((name.into(), Dtype::F64, f64s(values)));
+    }
+    shared(tagger.affine.as_ref(), tagger.means.as_deref(), &mut tensors);
+    pack(&TagHeader::of(model), &tensors)
+}
+
+/// A header and tensors as one file, with the checksum of both.
+fn pack(header: &impl Serialize, tensors: &Tensors) -> Vec<u8> {
     let views: Vec<(&str, TensorView)> = tensors
         .iter()
         .map(|(name, dtype, bytes)| {
@@ -90,7 +198,7 @@ pub fn to_bytes(model: &Fitted) -> Vec<u8> {
             )
         })
         .collect();
-    let header = serde_json::to_string(&Header::of(model)).expect("a header is plain data");
+    let header = serde_json::to_string(header).expect("a header is plain data");
     let sum = checksum(&header, views.iter().map(|(name, view)| (*name, view)));
     let header = with_checksum(&header, NO_CHECKSUM, &sum);
     safetensors::serialize(views, Some(HashMap::from([(KEY.to_owned(), header)]))).expect("tensors fit their shapes")
@@ -116,20 +224,45 @@ fn checksum<'a>(header: &str, tensors: impl Iterator<Item = (&'a str, &'a Tensor
     hash.finalize().to_hex().to_string()
 }
 
-/// Writes a model, as a whole or not at all.
+/// Writes a ranker, as a whole or not at all.
 pub fn save(model: &Fitted, path: &Path) -> Result<()> {
     let bytes = to_bytes(model);
     write_whole(path, |out| out.write_all(&bytes))
 }
 
-/// Reads a model; `-` is standard input.
+/// Writes an annotator, as a whole or not at all.
+pub fn save_tags(model: &FittedTags, path: &Path) -> Result<()> {
+    let bytes = tags_to_bytes(model);
+    write_whole(path, |out| out.write_all(&bytes))
+}
+
+/// Reads a ranker; `-` is standard input.
 pub fn load(path: &Path) -> Result<Fitted> {
     Ok(load_with_header(path)?.0)
 }
 
-/// Reads a model, and its header as it stands in the file.
+/// Reads a ranker, and its header as it stands in the file.
 pub fn load_with_header(path: &Path) -> Result<(Fitted, Header)> {
-    parse(&read_whole(path)?, path)
+    ranker(&read_whole(path)?, path)
+}
+
+/// Reads a model of any task; `-` is standard input.
+pub fn load_any(path: &Path) -> Result<Model> {
+    any_from_bytes(&read_whole(path)?, path)
+}
+
+/// Reads a model of any task from the bytes of its file; `path` is for messages.
+pub fn any_from_bytes(bytes: &[u8], path: &Path) -> Result<Model> {
+    let refusal = Refusal { path };
+    match Opened::new(bytes, &refusal)?.task.as_str() {
+        "annotate" => Ok(Model::Annotate(annotator(bytes, path)?.0)),
+        _ => Ok(Model::Rank(ranker(bytes, path)?.0)),
+    }
+}
+
+/// Reads an annotator, and its header as it stands in the file.
+pub fn load_tags_with_header(path: &Path) -> Result<(FittedTags, TagHeader)> {
+    annotator(&read_whole(path)?, path)
 }
 
 /// Whether the file begins as a model file does: eight bytes of length, then JSON that names ordain.
@@ -140,73 +273,201 @@ pub fn is_model(path: &Path) -> bool {
     read.is_ok() && start.len() > 16 && start[8..].starts_with(b"{\"__metadata__\"")
 }
 
-/// Reads a model from the bytes of its file; `path` is for messages.
+/// Reads a ranker from the bytes of its file; `path` is for messages.
 pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Fitted> {
-    Ok(parse(bytes, path)?.0)
+    Ok(ranker(bytes, path)?.0)
 }
 
-fn parse(bytes: &[u8], path: &Path) -> Result<(Fitted, Header)> {
-    let refuse = |problem: String, cure: &'static str| Error::Model { path: path.into(), problem, cure };
-    let damaged = |problem: &str| refuse(problem.into(), "copy the file again, or fit the model again");
-    let stranger = || refuse("this is not an ordain model".into(), "give a file that `ordain fit -o` wrote");
-    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|_| stranger())?;
-    let header = metadata.metadata().as_ref().and_then(|map| map.get(KEY)).ok_or_else(stranger)?;
-    let version = serde_json::from_str::<serde_json::Value>(header)
-        .ok()
-        .and_then(|json| json.get("format")?.as_u64())
-        .ok_or_else(|| damaged("its header cannot be read"))?;
-    if version > u64::from(FORMAT) {
-        let problem = format!("it has format {version}, and this ordain reads up to {FORMAT}");
-        return Err(refuse(problem, "use the version of ordain that wrote it, or a newer one"));
+/// How a file is refused.
+struct Refusal<'a> {
+    path: &'a Path,
+}
+
+impl Refusal<'_> {
+    fn refuse(&self, problem: String, cure: &'static str) -> Error {
+        Error::Model { path: self.path.into(), problem, cure }
     }
-    let parsed: Header = serde_json::from_str(header).map_err(|_| damaged("its header cannot be read"))?;
-    let file = SafeTensors::deserialize(bytes).map_err(|_| damaged("its tensors do not fit the file"))?;
-    let tensors = file.tensors();
-    let blank = with_checksum(header, &parsed.checksum, NO_CHECKSUM);
-    if parsed.checksum.len() != NO_CHECKSUM.len()
-        || checksum(&blank, tensors.iter().map(|(name, view)| (name.as_str(), view))) != parsed.checksum
-    {
-        return Err(damaged("its checksum is wrong, so it was damaged or changed"));
+
+    fn damaged(&self, problem: &str) -> Error {
+        self.refuse(problem.into(), "copy the file again, or fit the model again")
     }
-    let d = parsed.features.names.len();
-    let view = |name: &str, dtype: Dtype| match file.tensor(name) {
-        Ok(view) if view.dtype() == dtype && view.shape() == [d] => Ok(view.data().to_vec()),
-        _ => Err(damaged("a tensor is missing or has an impossible shape")),
-    };
-    let f32s = |name: &str| -> Result<Vec<f32>> {
-        let values: Vec<f32> =
-            view(name, Dtype::F32)?.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-        if values.iter().all(|x| x.is_finite()) { Ok(values) } else { Err(damaged("its contents are impossible")) }
-    };
-    let numbers = |bytes: &[u8]| -> Result<Vec<f64>> {
+
+    fn impossible(&self) -> Error {
+        self.damaged("its contents are impossible")
+    }
+
+    fn stranger(&self) -> Error {
+        self.refuse("this is not an ordain model".into(), "give a file that `ordain fit -o` wrote")
+    }
+}
+
+/// A file whose format is known and whose checksum is right.
+struct Opened<'a> {
+    refusal: &'a Refusal<'a>,
+    header: String,
+    task: String,
+    file: SafeTensors<'a>,
+}
+
+impl<'a> Opened<'a> {
+    fn new(bytes: &'a [u8], refusal: &'a Refusal<'a>) -> Result<Self> {
+        let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|_| refusal.stranger())?;
+        let header = metadata.metadata().as_ref().and_then(|map| map.get(KEY)).ok_or_else(|| refusal.stranger())?;
+        let unreadable = || refusal.damaged("its header cannot be read");
+        let json: serde_json::Value = serde_json::from_str(header).map_err(|_| unreadable())?;
+        let version = json.get("format").and_then(serde_json::Value::as_u64).ok_or_else(unreadable)?;
+        if version > u64::from(FORMAT) {
+            let problem = format!("it has format {version}, and this ordain reads up to {FORMAT}");
+            return Err(refusal.refuse(problem, "use the version of ordain that wrote it, or a newer one"));
+        }
+        let text = |name: &str| json.get(name).and_then(serde_json::Value::as_str).map(str::to_owned);
+        let (Some(sum), Some(task)) = (text("checksum"), text("task")) else { return Err(unreadable()) };
+        let file = SafeTensors::deserialize(bytes).map_err(|_| refusal.damaged("its tensors do not fit the file"))?;
+        let blank = with_checksum(header, &sum, NO_CHECKSUM);
+        if sum.len() != NO_CHECKSUM.len()
+            || checksum(&blank, file.tensors().iter().map(|(name, view)| (name.as_str(), view))) != sum
+        {
+            return Err(refusal.damaged("its checksum is wrong, so it was damaged or changed"));
+        }
+        Ok(Self { refusal, header: header.clone(), task, file })
+    }
+
+    fn parse<H: for<'d> Deserialize<'d>>(&self) -> Result<H> {
+        serde_json::from_str(&self.header).map_err(|_| self.refusal.damaged("its header cannot be read"))
+    }
+
+    /// The bytes of a tensor of one dimension.
+    fn bytes(&self, name: &str, dtype: Dtype) -> Result<Vec<u8>> {
+        match self.file.tensor(name) {
+            Ok(view) if view.dtype() == dtype && view.shape().len() == 1 => Ok(view.data().to_vec()),
+            _ => Err(self.refusal.damaged("a tensor is missing or has an impossible shape")),
+        }
+    }
+
+    fn f32s(&self, name: &str, len: usize) -> Result<Vec<f32>> {
+        let bytes = self.bytes(name, Dtype::F32)?;
+        let values: Vec<f32> = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+        self.sized(values.len(), len)?;
+        if values.iter().all(|x| x.is_finite()) { Ok(values) } else { Err(self.refusal.impossible()) }
+    }
+
+    fn f64s(&self, name: &str) -> Result<Vec<f64>> {
+        self.numbers(&self.bytes(name, Dtype::F64)?)
+    }
+
+    fn numbers(&self, bytes: &[u8]) -> Result<Vec<f64>> {
         let eight = |b: &[u8]| f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]);
         let values: Vec<f64> = bytes.chunks_exact(8).map(eight).collect();
-        if values.iter().all(|x| x.is_finite()) { Ok(values) } else { Err(damaged("its contents are impossible")) }
-    };
-    let weights = numbers(&view("weights", Dtype::F64)?)?;
+        if values.iter().all(|x| x.is_finite()) { Ok(values) } else { Err(self.refusal.impossible()) }
+    }
+
+    fn sized(&self, len: usize, wanted: usize) -> Result<()> {
+        match len == wanted {
+            true => Ok(()),
+            false => Err(self.refusal.damaged("a tensor is missing or has an impossible shape")),
+        }
+    }
+
+    fn affine(&self, scale: Scale, d: usize) -> Result<Option<Affine>> {
+        match scale {
+            Scale::Global => {
+                Ok(Some(Affine { offset: self.f32s("scale_offset", d)?, factor: self.f32s("scale_factor", d)? }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn means(&self, missing: Missing, d: usize) -> Result<Option<Vec<f32>>> {
+        if missing == Missing::Mean { Ok(Some(self.f32s("missing_means", d)?)) } else { Ok(None) }
+    }
+
+    /// Says that the model is of another task, and which commands take it.
+    fn other_task(&self) -> Error {
+        match self.task.as_str() {
+            "rank" => self.refusal.refuse("this model ranks".into(), "give one that annotates (ordain fit cstar)"),
+            "annotate" => {
+                self.refusal.refuse("this model annotates".into(), "give one that ranks (ordain fit ranksvm)")
+            }
+            _ => self.refusal.impossible(),
+        }
+    }
+}
+
+fn ranker(bytes: &[u8], path: &Path) -> Result<(Fitted, Header)> {
+    let refusal = Refusal { path };
+    let opened = Opened::new(bytes, &refusal)?;
+    if opened.task != "rank" {
+        return Err(opened.other_task());
+    }
+    let parsed: Header = opened.parse()?;
+    let d = parsed.features.names.len();
+    let weights = opened.f64s("weights")?;
+    opened.sized(weights.len(), d)?;
     let mut places = vec![];
     let mut journal: State = vec![];
+    let tensors = opened.file.tensors();
     for (name, view) in tensors.iter().filter(|(_, view)| view.dtype() == Dtype::F64 && view.shape().len() == 1) {
         if name == "places" {
-            places = numbers(view.data())?;
+            places = opened.numbers(view.data())?;
         } else if let Some(name) = name.strip_prefix("journal/") {
-            journal.push((name.to_owned(), numbers(view.data())?));
+            journal.push((name.to_owned(), opened.numbers(view.data())?));
         }
     }
     let places_fit = places.len() <= MOST && places.iter().all(|&c| c > 0.0) && places.is_sorted_by(|a, b| a >= b);
-    if parsed.task != "rank" || !places_fit {
-        return Err(damaged("its contents are impossible"));
+    if !places_fit {
+        return Err(refusal.impossible());
     }
     let journal = match &journal[..] {
         [] => None,
-        _ => Some(Journal::from_state(&journal, d).ok_or_else(|| damaged("its journal does not fit"))?),
+        _ => Some(Journal::from_state(&journal, d).ok_or_else(|| refusal.damaged("its journal does not fit"))?),
     };
-    let global = match parsed.scale {
-        Scale::Global => Some(Affine { offset: f32s("scale_offset")?, factor: f32s("scale_factor")? }),
-        _ => None,
-    };
-    let means = if parsed.missing == Missing::Mean { Some(f32s("missing_means")?) } else { None };
+    let (global, means) = (opened.affine(parsed.scale, d)?, opened.means(parsed.missing, d)?);
     let (columns, scale, missing) = (parsed.features.clone(), parsed.scale, parsed.missing);
     let ranker = LinearRanker { weights, columns, scale, global, missing, means, places };
     Ok((Fitted { ranker, facts: parsed.facts.clone(), journal }, parsed))
+}
+
+fn annotator(bytes: &[u8], path: &Path) -> Result<(FittedTags, TagHeader)> {
+    let refusal = Refusal { path };
+    let opened = Opened::new(bytes, &refusal)?;
+    if opened.task != "annotate" {
+        return Err(opened.other_task());
+    }
+    let parsed: TagHeader = opened.parse()?;
+    if !matches!(parsed.scale, Scale::None | Scale::Global) {
+        return Err(refusal.impossible());
+    }
+    let d = parsed.features.names.len();
+    let star =
+        Star::new(parsed.labels.len(), &parsed.core, &opened.f64s("links")?).map_err(|_| refusal.impossible())?;
+    let pair = |name: &str| -> Result<[f64; 2]> {
+        opened.f64s(name)?.try_into().map_err(|_| refusal.damaged("a tensor is missing or has an impossible shape"))
+    };
+    let tagger = Tagger {
+        columns: parsed.features.clone(),
+        labels: parsed.labels.clone(),
+        affine: opened.affine(parsed.scale, d)?,
+        missing: parsed.missing,
+        means: opened.means(parsed.missing, d)?,
+        trainer: parsed.trainer,
+        bias: opened.f64s("bias")?,
+        direct: opened.f64s("direct")?,
+        own: opened.f64s("own")?,
+        count_bias: opened.f64s("count_bias")?,
+        classifiers: OneVsRest {
+            weights: opened.f64s("classifiers/weights")?,
+            offset: opened.f64s("classifiers/offset")?,
+            slope: opened.f64s("classifiers/slope")?,
+            shift: opened.f64s("classifiers/shift")?,
+        },
+        count: CountModel {
+            numbers: opened.f64s("count/numbers")?.iter().map(|&k| k as u32).collect(),
+            level: opened.f64s("count/level")?,
+            slope: pair("count/slope")?,
+            center: pair("count/center")?,
+        },
+        star,
+    };
+    tagger.check().map_err(|_| refusal.impossible())?;
+    Ok((FittedTags { tagger, facts: parsed.facts.clone() }, parsed))
 }

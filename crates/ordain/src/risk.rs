@@ -18,6 +18,55 @@ pub struct Empirical<'a, C: Scorer, R: Surrogate> {
     groups: Vec<Group<C::Work, R::Work>>,
 }
 
+/// A risk with a ridge of its own on each parameter, in units in which its parameters bend it about alike.
+///
+/// ```text
+/// value(θ') = risk(θ) + ½ Σ_j strength_j θ_j²,   θ_j = unit_j·θ'_j
+/// ```
+///
+/// A solver that minimises it is given no further ridge.
+pub struct Ridged<'a> {
+    risk: &'a mut dyn Risk,
+    strength: Vec<f64>,
+    unit: Vec<f64>,
+    theta: Vec<f64>,
+}
+
+impl<'a> Ridged<'a> {
+    /// The risk with these strengths; `curvature` is roughly the second derivative of the risk by each parameter.
+    pub fn new(risk: &'a mut dyn Risk, strength: Vec<f64>, curvature: &[f64]) -> Self {
+        let unit = curvature.iter().zip(&strength).map(|(c, s)| 1.0 / (c + s).max(1e-12).sqrt()).collect();
+        let theta = vec![0.0; strength.len()];
+        Self { risk, strength, unit, theta }
+    }
+
+    /// Parameters of the risk from those of the solver.
+    pub fn theta(&self, of_solver: &[f64]) -> Vec<f64> {
+        of_solver.iter().zip(&self.unit).map(|(t, unit)| t * unit).collect()
+    }
+
+    /// Parameters of the solver from those of the risk.
+    pub fn units(&self, theta: &[f64]) -> Vec<f64> {
+        theta.iter().zip(&self.unit).map(|(t, unit)| t / unit).collect()
+    }
+}
+
+impl Risk for Ridged<'_> {
+    fn dim(&self) -> usize {
+        self.strength.len()
+    }
+
+    fn value(&mut self, theta: &[f64], grad: &mut [f64]) -> Result<f64> {
+        self.theta.iter_mut().zip(theta).zip(&self.unit).for_each(|((t, own), unit)| *t = own * unit);
+        let mut value = self.risk.value(&self.theta, grad)?;
+        for (((g, t), strength), unit) in grad.iter_mut().zip(&self.theta).zip(&self.strength).zip(&self.unit) {
+            value += 0.5 * strength * t * t;
+            *g = (*g + strength * t) * unit;
+        }
+        Ok(value)
+    }
+}
+
 #[derive(Default)]
 struct Group<A, B> {
     examples: Range<usize>,

@@ -1,7 +1,8 @@
-//! The four traits of every learner, on one page, and the plain types beside them.
+//! The five traits of every learner, on one page, and the plain types beside them.
 //!
 //! Everything trained here is `ridge(θ) + Σ_n weight_n · L_n(A_n θ)`: `A_n` is linear and belongs to the [`Scorer`],
-//! `L_n` lives in score space and belongs to the [`Surrogate`]; their sum is a [`Risk`], which a [`Solver`] minimises.
+//! `L_n` lives in score space and belongs to the [`Surrogate`]; their sum is a [`Risk`], which a [`Solver`] minimises; where only
+//! the worst output of an example can be found, examples are [`Blocks`].
 
 use crate::error::Result;
 use crate::matrix;
@@ -25,6 +26,18 @@ pub trait Scorer: Sync {
     fn scores(&self, n: usize, theta: &[f64], s: &mut [f64], work: &mut Self::Work);
     /// `grad += A_nᵀ d`.
     fn pull_back(&self, n: usize, d: &[f64], grad: &mut [f64], work: &mut Self::Work);
+    /// `to += A_nᵀ d` where only a few scores have a d.
+    fn add_few(&self, n: usize, d: &[(u32, f64)], to: &mut [f64], work: &mut Self::Work) {
+        let mut all = vec![0.0; self.span(n).len()];
+        d.iter().for_each(|&(i, d)| all[i as usize] += d);
+        self.pull_back(n, &all, to, work);
+    }
+    /// `|A_nᵀ d|²` where only a few scores have a d.
+    fn norm2_few(&self, n: usize, d: &[(u32, f64)], work: &mut Self::Work) -> f64 {
+        let mut to = vec![0.0; self.dim()];
+        self.add_few(n, d, &mut to, work);
+        matrix::dot(&to, &to)
+    }
     /// Writes `A_n` to `out`, row after row; `false` where it has no such form.
     fn matrix(&self, _n: usize, _out: &mut [f64]) -> bool {
         false
@@ -75,6 +88,39 @@ pub trait Risk {
     fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
         matrix::dot(a, b)
     }
+}
+
+/// Examples, each with a loss `max over outputs t of H(t)`, where `H(t) = loss(t) + score(t) − score(right)`, under a ridge
+/// with a strength for each parameter. The score is linear in the parameters: `score(right) − score(t) = ⟨θ, ψ(t)⟩`.
+pub trait Blocks: Sync {
+    /// An output, in whatever form is short.
+    type Output: Clone + PartialEq + Send + Sync;
+    /// Scratch, one per thread.
+    type Work: Default + Send;
+    /// Number of examples.
+    fn len(&self) -> usize;
+    /// Whether there is no example.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// The strength of the ridge on each parameter.
+    fn strength(&self) -> Vec<f64>;
+    /// The right output of example `n`, for which H is 0 at any parameters.
+    fn right(&self, n: usize) -> Self::Output;
+    /// Takes over new parameters, all of them.
+    fn set_theta(&mut self, theta: &[f64]) -> Result<()>;
+    /// Makes ready for questions about example `n`.
+    fn enter(&self, n: usize, theta: &[f64], work: &mut Self::Work);
+    /// The output with the largest H, and its H.
+    fn worst(&self, n: usize, work: &mut Self::Work) -> Result<(Self::Output, f64)>;
+    /// `score(output) − score(right)`.
+    fn score(&self, n: usize, output: &Self::Output, work: &Self::Work) -> f64;
+    /// The loss of an output.
+    fn loss(&self, n: usize, output: &Self::Output) -> f64;
+    /// Takes up `δ = Σ weight·ψ(output)`, and returns `Σ_j δ_j²/strength_j`.
+    fn turn(&self, n: usize, outputs: &[(f64, &Self::Output)], work: &mut Self::Work) -> f64;
+    /// `θ_j += length·δ_j/strength_j` with the δ taken up last, and takes over the new parameters.
+    fn advance(&mut self, n: usize, length: f64, theta: &mut [f64], work: &mut Self::Work);
 }
 
 /// A solver takes one step at a time, so that one loop watches and stops them all.

@@ -1,16 +1,16 @@
 //! What every method must keep: bytes from the seed, order of documents, files, constant features, short queries.
 #![allow(clippy::unwrap_used)] // a test may panic
 
-use ordain::data::synthetic::Synthetic;
-use ordain::data::{Columns, RankSet};
+use ordain::data::synthetic::{Scenes, Synthetic};
+use ordain::data::{Columns, RankSet, TagSet};
 use ordain::matrix::{Features, Matrix};
-use ordain::method::{Fitted, Method, Training};
+use ordain::method::{CStar, Fitted, FittedTags, Method, RankMethod, TagTraining, Training};
 use ordain::metric::{Convention, evaluate};
-use ordain::model_file::{from_bytes, load, save, to_bytes};
+use ordain::model_file::{Model, any_from_bytes, from_bytes, load, load_any, save, save_tags, tags_to_bytes, to_bytes};
 use ordain::solver::run::Watch;
 use ordain::traits::Stop;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A line for each method, in the settings that differ in kind.
 const METHODS: [&str; 13] = [
@@ -30,7 +30,7 @@ const METHODS: [&str; 13] = [
 ];
 
 fn fit(method: &str, set: &RankSet) -> Fitted {
-    method.parse::<Method>().unwrap().fit(&Training::new(set, &set.all()), &Watch::NOBODY).unwrap()
+    method.parse::<RankMethod>().unwrap().fit(&Training::new(set, &set.all()), &Watch::NOBODY).unwrap()
 }
 
 fn small() -> RankSet {
@@ -120,7 +120,7 @@ fn data_without_a_pair_are_refused() {
     set.grades.fill(1.0);
     for method in METHODS {
         let refusal =
-            method.parse::<Method>().unwrap().fit(&Training::new(&set, &set.all()), &Watch::NOBODY).unwrap_err();
+            method.parse::<RankMethod>().unwrap().fit(&Training::new(&set, &set.all()), &Watch::NOBODY).unwrap_err();
         assert!(refusal.to_string().contains("two different grades"), "{refusal}");
     }
 }
@@ -171,7 +171,7 @@ fn a_stopped_fit_gives_a_model_that_says_so() {
     for method in METHODS {
         let stop = AtomicBool::new(true);
         let watch = Watch { stop: &stop, tell: &|_, _| {} };
-        let model = method.parse::<Method>().unwrap().fit(&Training::new(&set, &set.all()), &watch).unwrap();
+        let model = method.parse::<RankMethod>().unwrap().fit(&Training::new(&set, &set.all()), &watch).unwrap();
         assert_eq!(model.facts.report.stop, Stop::Interrupted, "{method}");
         assert!(from_bytes(&to_bytes(&model), Path::new("m")).unwrap() == model, "{method}");
     }
@@ -203,4 +203,140 @@ fn the_first_format_still_loads() {
     let (old, new) =
         (model.ranker.scores(&small()), fit("ranksvm[scale=global,lambda=0.1]", &small()).ranker.scores(&small()));
     assert!(old.iter().zip(&new).all(|(a, b)| (a - b).abs() < 1e-6));
+}
+
+/// A line for each annotator, in the settings that differ in kind.
+const ANNOTATORS: [&str; 7] = [
+    "cstar",
+    "independent",
+    "cstar[core=auto,features=both,lambda=0.01]",
+    "cstar[core=beach;sand,features=direct,scale=none,count_bias=false,lambda=0.01,link_lambda=0.01]",
+    "cstar[trainer=margin,core=2,lambda=0.01,link_lambda=0.01,max_iter=20]",
+    "cstar[trainer=margin,loss=p@2,core=1,lambda=0.01,link_lambda=0.01,max_iter=20]",
+    "independent[trainer=margin,features=both,lambda=0.01,max_iter=20]",
+];
+
+fn scenes() -> TagSet {
+    Scenes { items: 90, labels: 9, scenes: 3, ..Scenes::default() }.make()
+}
+
+fn annotator(method: &str, set: &TagSet) -> FittedTags {
+    method.parse::<CStar>().unwrap().fit(&TagTraining::new(set, &set.all()), &Watch::NOBODY).unwrap()
+}
+
+#[test]
+fn annotators_give_the_same_bytes_on_any_number_of_threads() {
+    let set = scenes();
+    for method in ANNOTATORS {
+        let bytes = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let model = annotator(method, &set);
+                (tags_to_bytes(&model), model.tagger.predict(&set, &set.all()).unwrap())
+            })
+        };
+        let first = bytes(1);
+        assert!(first == bytes(2) && first == bytes(3) && first == bytes(1), "{method}");
+    }
+}
+
+#[test]
+fn a_saved_annotator_says_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let (set, path) = (scenes(), dir.path().join("m.ordain"));
+    for method in ANNOTATORS {
+        let model = annotator(method, &set);
+        save_tags(&model, &path).unwrap();
+        let Model::Annotate(again) = load_any(&path).unwrap() else { panic!("{method}") };
+        assert!(again == model, "{method}");
+        let said = |model: &FittedTags| model.tagger.predict(&set, &set.all()).unwrap();
+        assert_eq!(said(&again), said(&model), "{method}");
+        let refusal = load(&path).unwrap_err().to_string();
+        assert!(refusal.contains("this model annotates"), "{refusal}");
+    }
+}
+
+#[test]
+fn a_damaged_annotator_is_refused() {
+    let set = scenes();
+    for method in [ANNOTATORS[1], ANNOTATORS[4]] {
+        let model = annotator(method, &set);
+        let bytes = tags_to_bytes(&model);
+        let read = |bytes: &[u8]| any_from_bytes(bytes, Path::new("m"));
+        assert!(read(&bytes).unwrap() == Model::Annotate(model));
+        // every byte of the beginning, with lengths and names, then some of the numbers
+        for at in (0..400).chain((400..bytes.len()).step_by(37)) {
+            for flip in [1, 32, 128] {
+                let mut bad = bytes.clone();
+                bad[at] ^= flip;
+                assert!(read(&bad).is_err(), "{method}: byte {at} flipped by {flip}");
+            }
+        }
+        for end in (0..bytes.len()).step_by(101) {
+            assert!(read(&bytes[..end]).is_err(), "{method}: cut at {end}");
+        }
+    }
+}
+
+#[test]
+fn a_stopped_annotator_is_a_model_that_says_so() {
+    let set = scenes();
+    for method in ANNOTATORS {
+        let all = set.all();
+        let fit = |at: &[&str]| {
+            let stop = AtomicBool::new(at.is_empty());
+            let tell = |_: f64, what: &str| {
+                let name = what.split(':').next().unwrap();
+                stop.fetch_or(at.contains(&name), Ordering::SeqCst);
+            };
+            method.parse::<CStar>().unwrap().fit(&TagTraining::new(&set, &all), &Watch { stop: &stop, tell: &tell })
+        };
+        // before the classifiers of single labels stand there is no model
+        assert!(matches!(fit(&[]), Err(ordain::Error::Interrupted)), "{method}");
+        let late = fit(&["fitting", "fitting on training and validation"]).unwrap();
+        assert_eq!(late.facts.report.stop, Stop::Interrupted, "{method}");
+        let model = fit(&["fitting", "choosing"]).unwrap();
+        assert_eq!(model.facts.report.stop, Stop::Interrupted, "{method}");
+        assert!(any_from_bytes(&tags_to_bytes(&model), Path::new("m")).unwrap() == Model::Annotate(model), "{method}");
+    }
+}
+
+#[test]
+fn the_choice_of_an_annotator_is_the_best_of_what_was_tried() {
+    let set = scenes();
+    for (metric, sign) in [("bep", 1.0), ("rankloss", -1.0), ("hamming", -1.0), ("f1", 1.0)] {
+        let all = set.all();
+        let mut training = TagTraining::new(&set, &all);
+        training.by.0 = metric.parse().unwrap();
+        let facts = "cstar".parse::<CStar>().unwrap().fit(&training, &Watch::NOBODY).unwrap().facts;
+        let chosen = facts.chosen.unwrap();
+        let best = chosen.candidates.iter().map(|c| sign * c.value).fold(f64::NEG_INFINITY, f64::max);
+        assert!((facts.floor.unwrap().reached - sign * best).abs() < 1e-12, "{metric}");
+    }
+}
+
+#[test]
+fn what_explains_a_label_adds_up_to_its_score() {
+    let set = scenes();
+    for method in ANNOTATORS {
+        let tagger = annotator(method, &set).tagger;
+        for (item, above, below) in [(0, 0, 1), (1, 5, 0), (2, 7, 3)] {
+            let scores = &tagger.predict(&set, &[item]).unwrap()[0].scores;
+            let reasons = tagger.explain(&set, item as usize, above, below).unwrap();
+            let own = reasons.iter().filter(|reason| !reason.what.starts_with("link to "));
+            let (a, b) = own.fold((0.0, 0.0), |(a, b), reason| (a + reason.above, b + reason.below));
+            assert!((a - scores[above]).abs() < 1e-9 && (b - scores[below]).abs() < 1e-9, "{method}");
+        }
+    }
+}
+
+#[test]
+fn items_without_labels_are_refused() {
+    let mut set = scenes();
+    set.labelled = false;
+    for method in ANNOTATORS {
+        let method: CStar = method.parse().unwrap();
+        let refusal = method.fit(&TagTraining::new(&set, &set.all()), &Watch::NOBODY).unwrap_err();
+        assert!(refusal.to_string().contains("labels of the items"), "{refusal}");
+    }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// Modules from the ground up, with the modules that each may use.
-const MAY_USE: [(&str, &[&str]); 14] = [
+const MAY_USE: [(&str, &[&str]); 15] = [
     ("error", &[]),
     ("random", &[]),
     ("matrix", &["error"]),
@@ -15,13 +15,30 @@ const MAY_USE: [(&str, &[&str]); 14] = [
     ("surrogate", &["error", "matrix", "random", "data", "structure", "traits"]),
     ("scorer", &["matrix", "data", "traits"]),
     ("risk", &["error", "matrix", "traits"]),
-    ("solver", &["error", "matrix", "traits", "risk"]),
+    ("solver", &["error", "matrix", "random", "traits", "risk"]),
     ("metric", &["error", "random", "data"]),
-    ("method", &["error", "data", "structure", "surrogate", "scorer", "risk", "solver", "metric", "traits"]),
+    (
+        "method",
+        &[
+            "error",
+            "matrix",
+            "random",
+            "data",
+            "structure",
+            "surrogate",
+            "scorer",
+            "risk",
+            "solver",
+            "metric",
+            "traits",
+        ],
+    ),
     ("model_file", &["error", "random", "traits", "data", "structure", "method"]),
+    ("ask", &["error", "random", "structure", "method", "data"]),
     (
         "lib",
         &[
+            "ask",
             "error",
             "data",
             "matrix",

@@ -4,7 +4,7 @@
 
 use ordain::data::synthetic::Synthetic;
 use ordain::data::{self, Missing, RankSet};
-use ordain::method::{Method, Training};
+use ordain::method::{RankMethod, Training};
 use ordain::solver::run::Watch;
 use ordain::structure::matching::places::{Work, log_sum};
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ fn fastest(tries: usize, mut work: impl FnMut()) -> f64 {
 
 fn fits(name: &str, set: &RankSet, units: &[u32]) {
     let one = |text: &str| {
-        let method: Method = text.parse().unwrap();
+        let method: RankMethod = text.parse().unwrap();
         fastest(7, || {
             method.fit(&Training::new(set, units), &Watch::NOBODY).unwrap();
         })

@@ -4,7 +4,7 @@
 use ordain::data::resample::Lists;
 use ordain::data::scale::{Scale, Scaling};
 use ordain::data::synthetic::Synthetic;
-use ordain::method::{Method, Training};
+use ordain::method::{RankMethod, Training};
 use ordain::model_file::{from_bytes, to_bytes};
 use ordain::risk::Empirical;
 use ordain::scorer::rows::Rows;
@@ -211,10 +211,10 @@ fn the_gap_is_certified() {
 
 #[test]
 fn what_dorm_cannot_do_is_refused_with_the_reason() {
-    let message = |text: &str| text.parse::<Method>().unwrap_err().to_string();
+    let message = |text: &str| text.parse::<RankMethod>().unwrap_err().to_string();
     assert!(message("dorm[subset=full]").contains("smallest at w = 0"));
     let set = Synthetic { queries: 20, ..Synthetic::default() }.make();
-    let fit = |text: &str| text.parse::<Method>().unwrap().fit(&Training::new(&set, &set.all()), &Watch::NOBODY);
+    let fit = |text: &str| text.parse::<RankMethod>().unwrap().fit(&Training::new(&set, &set.all()), &Watch::NOBODY);
     assert!(fit("dorm[loss=mrr]").unwrap_err().to_string().contains("at most one relevant document"));
     assert!(fit("rankmatch[subset=2]").unwrap_err().to_string().contains("the number of grades"));
     assert!(fit("rankmatch[subset=3,draws=all]").unwrap_err().to_string().contains("all is for subset=2"));
@@ -222,7 +222,7 @@ fn what_dorm_cannot_do_is_refused_with_the_reason() {
     let mut weighted = set.clone();
     weighted.weights = Some(vec![1.0; set.rows()]);
     for text in ["rankmatch", "dorm"] {
-        let refusal = text.parse::<Method>().unwrap().fit(&Training::new(&weighted, &set.all()), &Watch::NOBODY);
+        let refusal = text.parse::<RankMethod>().unwrap().fit(&Training::new(&weighted, &set.all()), &Watch::NOBODY);
         assert!(refusal.unwrap_err().to_string().contains("ranksvm takes them"));
     }
 }
@@ -254,7 +254,7 @@ fn a_resumed_fit_ends_in_the_same_bytes() {
     for text in
         ["rankmatch[scale=query,lambda=0.001,tol=1e-9]", "rankmatch", "rankmatch[subset=R,scale=query,lambda=0.01]"]
     {
-        let method: Method = text.parse().unwrap();
+        let method: RankMethod = text.parse().unwrap();
         let whole = to_bytes(&method.fit(&Training::new(&set, &units), &Watch::NOBODY).unwrap());
         for stop_after in [0, 3, 11] {
             let (stop, calls) = (AtomicBool::new(false), AtomicUsize::new(0));
@@ -286,7 +286,7 @@ fn a_resumed_fit_ends_in_the_same_bytes() {
 #[test]
 fn probabilities_of_places_add_up() {
     let set = Synthetic { queries: 30, documents: (1, 12), ..Synthetic::default() }.make();
-    let model = "rankmatch[scale=query,lambda=0.1]".parse::<Method>().unwrap();
+    let model = "rankmatch[scale=query,lambda=0.1]".parse::<RankMethod>().unwrap();
     let model = model.fit(&Training::new(&set, &set.all()), &Watch::NOBODY).unwrap();
     for q in 0..set.len() {
         let n = set.span(q).len();
@@ -302,7 +302,7 @@ fn probabilities_of_places_add_up() {
         let best = (0..n).fold(0, |a, i| if scores[i] > scores[a] { i } else { a });
         assert!(all.iter().all(|p| p.expected_rank >= all[best].expected_rank - 1e-12));
     }
-    let plain = "ranksvm[scale=query,lambda=1]".parse::<Method>().unwrap();
+    let plain = "ranksvm[scale=query,lambda=1]".parse::<RankMethod>().unwrap();
     let plain = plain.fit(&Training::new(&set, &set.all()), &Watch::NOBODY).unwrap();
     assert!(plain.ranker.place_probabilities(&set, 0).unwrap_err().to_string().contains("rankmatch"));
 }

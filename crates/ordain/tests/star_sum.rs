@@ -115,3 +115,27 @@ fn sums_that_leave_the_range_of_doubles_stay_exact() {
         assert!(((moved(1e-5) - moved(-1e-5)) / 2e-5 - pairs[place]).abs() < 1e-8);
     }
 }
+
+#[test]
+fn many_labels_and_large_scores_give_numbers_or_an_error() {
+    let mut random = Random::new(3);
+    let mut work = SumWork::default();
+    for (n, k, spread) in
+        [(1000, 420, 3.0), (800, 790, 1.0), (1000, 999, 5.0), (600, 300, 40.0), (4, 2, 1e22), (5, 3, 1e300)]
+    {
+        for c in [0, 2] {
+            let star = random_star(&mut random, n, c, 0.5);
+            let scores: Vec<f64> = (0..n).map(|_| spread * random.normal()).collect();
+            let (mut p, mut pairs) = (vec![0.0; n], vec![0.0; c * n]);
+            let over = Subsets { k, clamp: &[] };
+            let log_z = StarSum::new(&star).unwrap().log_sum(&scores, &over, &mut work, &mut p, Some(&mut pairs));
+            // either an answer without a hole, or a refusal
+            if let Ok(log_z) = log_z {
+                assert!(log_z.is_finite() && pairs.iter().all(|p| p.is_finite()));
+                assert!((p.iter().sum::<f64>() - k as f64).abs() < 1e-6 * k as f64, "{n} {k} {spread}");
+            } else {
+                assert!(spread > 1e100, "{n} {k} {spread}: refused");
+            }
+        }
+    }
+}

@@ -4,9 +4,10 @@ use super::draw::*;
 use super::{Bin, ChoicePart, MethodPart, PlacesPart, Reliability, Report, interval};
 use std::collections::BTreeSet;
 
-/// NDCG@k of every method with its interval.
+/// NDCG@k or precision of every method with its interval.
 pub(super) fn curves(report: &Report) -> Option<Section> {
-    let mut figure = Figure::new("NDCG@k of each method".into(), [900.0, 380.0], 58.0, ["k", "NDCG@k"]);
+    let name = report.words.curve[1];
+    let mut figure = Figure::new(format!("{name} of each method"), [900.0, 380.0], 58.0, ["k", name]);
     let cells = report.methods.iter().flat_map(|m| &m.curve);
     let y = Axis::over(cells.flat_map(|c| [c.mean, c.low, c.high]), figure.bottom, figure.top)?;
     let most = report.methods.iter().map(|m| m.curve.len()).max()?;
@@ -36,10 +37,14 @@ pub(super) fn curves(report: &Report) -> Option<Section> {
 pub(super) fn differences(report: &Report) -> Option<Section> {
     let [a, b, ..] = report.methods.as_slice() else { return None };
     let pairs = a.per_query.iter().zip(&b.per_query).filter(|(x, y)| x.0 == y.0);
-    let mut sorted: Vec<(f64, &str)> = pairs.filter_map(|(x, y)| Some((drawable(x.1? - y.1?)?, &*x.0))).collect();
+    let sign = if report.watched_is_loss { -1.0 } else { 1.0 };
+    let mut sorted: Vec<(f64, &str)> =
+        pairs.filter_map(|(x, y)| Some((drawable(sign * (x.1? - y.1?))?, &*x.0))).collect();
     sorted.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(y.1)));
-    let (n, words) = (sorted.len(), "queries, from the largest gain to the largest loss");
-    let mut figure = Figure::new("Difference for each query".into(), [900.0, 300.0], 58.0, [words, "difference"]);
+    let (n, unit, units) = (sorted.len(), report.words.unit, report.words.units);
+    let words = format!("{units}, from the largest gain to the largest loss");
+    let title = format!("Difference for each {unit}");
+    let mut figure = Figure::new(title, [900.0, 300.0], 58.0, [&words, "difference"]);
     let ends = [sorted.first()?.0, sorted.last()?.0, 0.0];
     let y = Axis::over(ends, figure.bottom, figure.top)?;
     let size = n.div_ceil(BARS);
@@ -47,8 +52,8 @@ pub(super) fn differences(report: &Report) -> Option<Section> {
     for (i, part) in sorted.chunks(size).enumerate() {
         let mean = part.iter().map(|d| d.0).sum::<f64>() / part.len() as f64;
         let tip = match part {
-            [(_, id)] => format!("query {id}: {}", signed(mean)),
-            _ => format!("queries {} to {} of {n}: mean {}", i * size + 1, i * size + part.len(), signed(mean)),
+            [(_, id)] => format!("{unit} {id}: {}", signed(mean)),
+            _ => format!("{units} {} to {} of {n}: mean {}", i * size + 1, i * size + part.len(), signed(mean)),
         };
         let (left, right) = (x.at(i as f64), x.at(i as f64 + 1.0));
         let gap = if right - left > 4.0 { 1.0 } else { 0.0 };
@@ -60,7 +65,8 @@ pub(super) fn differences(report: &Report) -> Option<Section> {
     let count = |sign: f64| sorted.iter().filter(|d| d.0 * sign > 1e-12).count();
     let (wins, losses, first, second) = (count(1.0), count(-1.0), short(&a.label, 80), short(&b.label, 80));
     let level = n - wins - losses;
-    figure.describe = format!("{first} is better on {}, {second} on {losses}; {level} level.", queries(wins));
+    figure.describe =
+        format!("{first} is better on {}, {second} on {losses}; {level} level.", report.words.count(wins));
     let grouped = if size > 1 { format!(" Each bar is the mean of {size} neighbours.") } else { String::new() };
     let text = format!("{}{grouped}", figure.describe);
     let keys = vec![("box", style(0), format!("{first} better")), ("box", style(1), format!("{second} better"))];
@@ -72,7 +78,7 @@ pub(super) fn histogram(report: &Report) -> Option<Section> {
     let values = report.methods.first()?.per_query.iter().filter_map(|(_, v)| drawable((*v)?));
     let values: Vec<f64> = values.collect();
     let metric = &report.watched;
-    let mut figure = Figure::new(format!("Spread of {metric}"), [900.0, 300.0], 58.0, [metric, "queries"]);
+    let mut figure = Figure::new(format!("Spread of {metric}"), [900.0, 300.0], 58.0, [metric, report.words.units]);
     let mut x = Axis::over(values.iter().copied(), figure.left, figure.right)?;
     if values.iter().all(|v| (0.0..=1.0).contains(v)) {
         (x.low, x.high) = (0.0, 1.0);
@@ -82,14 +88,15 @@ pub(super) fn histogram(report: &Report) -> Option<Section> {
     let y = Axis { low: 0.0, ..Axis::over(counts.map(|c| c as f64), figure.bottom, figure.top)? };
     for (bin, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
         let (from, to) = (x.low + bin as f64 * step, x.low + (bin + 1) as f64 * step);
-        let tip = format!("{} to {}: {}", minus(from, 2), minus(to, 2), queries(count));
+        let tip = format!("{} to {}: {}", minus(from, 2), minus(to, 2), report.words.count(count));
         figure.bars.push((style(0), rect(x.at(from) + 1.0, y.at(count as f64), x.at(to) - 1.0, figure.bottom), tip));
     }
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     figure.rule = Some([x.at(mean), figure.top, x.at(mean), figure.bottom]);
     (figure.x_ticks, figure.y_ticks) = (x.ticks(10.0), y.ticks(5.0));
     figure.y_ticks.retain(|(_, text)| !text.contains('.'));
-    let text = format!("How many queries have which value; the upright line is their mean, {}.", minus(mean, 4));
+    let units = report.words.units;
+    let text = format!("How many {units} have which value; the upright line is their mean, {}.", minus(mean, 4));
     figure.describe.clone_from(&text);
     Some(Section { kind: "values", text, groups: vec![(String::new(), vec![figure])], ..Section::default() })
 }
@@ -145,16 +152,22 @@ fn heat(label: &str, part: &PlacesPart) -> Option<Figure> {
 
 /// Whether predicted probabilities come true.
 pub(super) fn reliability(report: &Report) -> Option<Section> {
-    let group = |m: &MethodPart| Some((short(&m.label, 200), vec![diagram(&m.label, m.reliability.as_ref()?)?]));
+    let group = |m: &MethodPart| {
+        let figure = diagram(&m.label, m.reliability.as_ref()?, report.words.things)?;
+        Some((short(&m.label, 200), vec![figure]))
+    };
     let groups: Vec<_> = report.methods.iter().filter_map(group).collect();
     (!groups.is_empty()).then(|| Section { kind: "reliability", groups, ..Section::default() })
 }
 
-fn diagram(label: &str, part: &Reliability) -> Option<Figure> {
+fn diagram(label: &str, part: &Reliability, things: &str) -> Option<Figure> {
     let real = |b: &&Bin| b.documents > 0 && drawable(b.predicted).and(drawable(b.observed)).is_some();
     let bins: Vec<&Bin> = part.bins.iter().filter(real).collect();
     let most = bins.iter().map(|b| b.documents).max()? as f64;
-    let x_label = format!("predicted probability of being among the first {}", part.k);
+    let x_label = match part.k {
+        Some(k) => format!("predicted probability of being among the first {k}"),
+        None => "predicted probability of a label".into(),
+    };
     let title = format!("Reliability of {}", short(label, 200));
     let mut figure = Figure::new(title, [440.0, 420.0], 58.0, [&x_label, "observed share"]);
     let x = Axis::over([0.0, 1.0], figure.left, figure.right)?;
@@ -167,7 +180,7 @@ fn diagram(label: &str, part: &Reliability) -> Option<Figure> {
             minus(bin.observed, 3),
         ];
         let radius = (140.0 * (bin.documents as f64 / most).sqrt()).round().max(25.0) / 10.0;
-        let words = format!("predicted {}, observed {}, documents {}", row[2], row[3], row[1]);
+        let words = format!("predicted {}, observed {}, {things} {}", row[2], row[3], row[1]);
         figure.dots.push(("c0 count".into(), [x.at(bin.predicted), y.at(bin.observed), radius], words));
         figure.table.push(row);
     }
@@ -175,7 +188,7 @@ fn diagram(label: &str, part: &Reliability) -> Option<Figure> {
     figure.rule = Some([x.at(0.0), y.at(0.0), x.at(1.0), y.at(1.0)]);
     (figure.x_ticks, figure.y_ticks) = (x.ticks(6.0), y.ticks(6.0));
     let off = if part.error < 5e-4 { "less than 0.001".into() } else { minus(part.error, 3) };
-    let said = format!("On average over documents the prediction is off by {off}.");
+    let said = format!("On average over {things} the prediction is off by {off}.");
     figure.caption = drawable(part.error).map_or(String::new(), |_| said);
     figure.describe.clone_from(&figure.caption);
     Some(figure)
@@ -190,7 +203,7 @@ pub(super) fn choices(report: &Report) -> Option<Section> {
         (short(&method.label, 200), figures.collect::<Vec<_>>())
     };
     let groups: Vec<_> = report.methods.iter().map(group).filter(|g| !g.1.is_empty()).collect();
-    let key = |(i, name): (usize, &&str)| ("line", style(i), format!("scale={}", short(name, 60)));
+    let key = |(i, name): (usize, &&str)| ("line", style(i), short(name, 66));
     let keys = scalings.iter().enumerate().map(key).collect();
     (!groups.is_empty()).then(|| Section { kind: "choices", keys, groups, ..Section::default() })
 }
@@ -198,10 +211,11 @@ pub(super) fn choices(report: &Report) -> Option<Section> {
 /// One fold of a choice; the first is drawn large.
 fn choice(choice: &ChoicePart, large: bool, scalings: &BTreeSet<&str>) -> Option<Figure> {
     let point = |&(lambda, v): &(f64, f64)| Some((drawable(lambda).filter(|l| *l > 0.0)?.log10(), drawable(v)?));
-    let words = |scale: &str, lambda: f64, v: f64| {
-        format!("scale={}, lambda={}: {}", short(scale, 40), number(lambda), minus(v, 4))
+    let words = |name: &str, x: f64, v: f64| {
+        let setting = if name.ends_with("lambda") { name.to_owned() } else { format!("{}, lambda", short(name, 46)) };
+        format!("{setting}={}: {}", number(x), minus(v, 4))
     };
-    let (scale, lambda, value) = (&choice.taken.0, choice.taken.1, choice.taken.2);
+    let (settings, lambda, value) = (&choice.taken.0, choice.taken.1, choice.taken.2);
     let taken = point(&(lambda, value));
     let points = || choice.lines.iter().flat_map(|(_, line)| line.iter().filter_map(point)).chain(taken);
     let title = format!("Fold {}: {} against lambda", choice.fold, choice.metric);
@@ -221,25 +235,41 @@ fn choice(choice: &ChoicePart, large: bool, scalings: &BTreeSet<&str>) -> Option
             figure.dots.push((class.clone(), [left, top, 2.5], words(name, p.0, p.1)));
         }
     }
-    figure.describe = format!("taken: {}", words(scale, lambda, value));
+    let said = format!("{}: {}", short(settings, 120), minus(value, 4));
+    figure.describe = format!("taken: {said}");
     figure.dots.extend(taken.map(|(at, v)| ("taken".into(), [x.at(at), y.at(v), 7.0], figure.describe.clone())));
-    figure.caption = format!("Fold {}: {}", choice.fold, words(scale, lambda, value));
+    figure.caption = format!("Fold {}: {said}", choice.fold);
     (figure.x_ticks, figure.y_ticks) = (x.powers(ticks), y.ticks(f64::from(ticks)));
     Some(figure)
 }
 
 /// The largest weights of each method.
 pub(super) fn features(report: &Report) -> Option<Section> {
-    let figures: Vec<Figure> = report.methods.iter().filter_map(weights).collect();
-    let groups = vec![(String::new(), figures)];
+    let bars = |m: &MethodPart| {
+        let title = format!("Weights of {}", short(&m.label, 200));
+        weights(title, &m.features, 18, short(&m.label, 200))
+    };
+    let groups = vec![(String::new(), report.methods.iter().filter_map(bars).collect::<Vec<_>>())];
     (!groups[0].1.is_empty()).then(|| Section { kind: "features", groups, ..Section::default() })
 }
 
-fn weights(method: &MethodPart) -> Option<Figure> {
-    let drawn = method.features.iter().filter_map(|(name, w)| Some((name, drawable(*w)?)));
+/// The strongest links between labels, and the core that they start from.
+pub(super) fn links(report: &Report) -> Option<Section> {
+    let bars = |m: &MethodPart| {
+        let title = format!("Links of {}", short(&m.label, 200));
+        let caption = format!("{}, with the core {}", short(&m.label, 200), short(&m.core.join(", "), 400));
+        weights(title, &m.links, 25, caption)
+    };
+    let groups = vec![(String::new(), report.methods.iter().filter_map(bars).collect::<Vec<_>>())];
+    (!groups[0].1.is_empty()).then(|| Section { kind: "links", groups, ..Section::default() })
+}
+
+/// Named bars to both sides; names have room for so many letters.
+fn weights(title: String, bars: &[(String, f64)], letters: usize, caption: String) -> Option<Figure> {
+    let drawn = bars.iter().filter_map(|(name, w)| Some((name, drawable(*w)?)));
     let drawn: Vec<(&String, f64)> = drawn.take(15).collect();
     let size = [440.0, drawn.len() as f64 * 22.0 + 62.0];
-    let mut figure = Figure::new(format!("Weights of {}", short(&method.label, 200)), size, 154.0, ["weight", ""]);
+    let mut figure = Figure::new(title, size, 28.0 + 7.0 * letters as f64, ["weight", ""]);
     figure.right -= 62.0;
     let x =
         Axis::over(drawn.first().map(|_| 0.0).into_iter().chain(drawn.iter().map(|f| f.1)), figure.left, figure.right)?;
@@ -247,12 +277,12 @@ fn weights(method: &MethodPart) -> Option<Figure> {
         let middle = figure.top + 22.0 * (i as f64 + 0.5);
         let place = rect(x.at(w.min(0.0)), middle - 7.0, x.at(w.max(0.0)), middle + 7.0);
         let value = if (1e-3..1e4).contains(&w.abs()) { minus(*w, 3) } else { format!("{w:.1e}").replace('-', "−") };
-        figure.texts.push((figure.left - 8.0, middle + 4.0, short(name, 18), name.to_string()));
+        figure.texts.push((figure.left - 8.0, middle + 4.0, short(name, letters), name.to_string()));
         figure.texts.push((figure.width - 6.0, middle + 4.0, value.clone(), String::new()));
         figure.bars.push((style(usize::from(*w < 0.0)), place, format!("{name}: {value}")));
     }
     figure.rule = Some([x.at(0.0), figure.top, x.at(0.0), figure.bottom]);
-    figure.caption = short(&method.label, 200);
+    figure.caption = caption;
     figure.describe = figure.bars.iter().take(3).map(|(.., words)| format!("{}. ", short(words, 60))).collect();
     figure.x_ticks = x.ticks(4.0);
     Some(figure)

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// A heading, a sentence, a legend and charts.
 #[derive(Default, Serialize)]
 pub(super) struct Section {
-    /// What it shows: `curves`, `differences`, `values`, `places`, `reliability`, `choices` or `features`.
+    /// What it shows: `curves`, `differences`, `values`, `places`, `reliability`, `choices`, `features` or `links`.
     pub(super) kind: &'static str,
     pub(super) text: String,
     /// Shape (`line`, `box`), style and meaning.
@@ -139,11 +139,6 @@ pub(super) fn number(v: f64) -> String {
 /// A probability to two decimals.
 pub(super) fn chance(p: f64) -> String {
     if (0.0..0.01).contains(&p) { "<.01".into() } else { minus(p, 2) }
-}
-
-/// `1 query`, `2 queries`.
-pub(super) fn queries(n: usize) -> String {
-    format!("{n} {}", if n == 1 { "query" } else { "queries" })
 }
 
 /// The start and the end of a text that is too long.

@@ -2,14 +2,59 @@
 
 mod charts;
 mod draw;
+pub(crate) mod questions;
 
-use charts::{choices, curves, differences, features, histogram, places, reliability};
+use charts::{choices, curves, differences, features, histogram, links, places, reliability};
 use draw::*;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
 use ordain::metric::{Convention, Discount, Gain, Short};
 use serde::Serialize;
 use std::collections::BTreeMap;
+
+/// What things are called, by task.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Words {
+    pub(crate) unit: &'static str,
+    pub(crate) units: &'static str,
+    /// What is put in order.
+    pub(crate) thing: &'static str,
+    pub(crate) things: &'static str,
+    /// The metric of the curve, in a heading and on an axis.
+    pub(crate) curve: [&'static str; 2],
+    /// Why a unit is left out of the means.
+    pub(crate) empty: &'static str,
+}
+
+impl Words {
+    pub(crate) const RANK: Self = Self {
+        unit: "query",
+        units: "queries",
+        thing: "document",
+        things: "documents",
+        curve: ["NDCG", "NDCG@k"],
+        empty: "nothing in it is relevant",
+    };
+    pub(crate) const ANNOTATE: Self = Self {
+        unit: "item",
+        units: "items",
+        thing: "label",
+        things: "labels",
+        curve: ["Precision", "p@k"],
+        empty: "it has no label, or all",
+    };
+
+    /// `1 query`, `2 queries`.
+    fn count(&self, n: usize) -> String {
+        format!("{n} {}", if n == 1 { self.unit } else { self.units })
+    }
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Self::RANK
+    }
+}
 
 /// Everything that a report shows.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -20,16 +65,24 @@ pub(crate) struct Report {
     pub(crate) command: String,
     /// Version of ordain.
     pub(crate) version: String,
+    /// What queries and documents are called here.
+    pub(crate) words: Words,
     /// What the numbers are of: `letor2`, or `standard, empty=zero`.
     pub(crate) convention: String,
     /// Test queries, and how many were left out because nothing in them is relevant.
     pub(crate) units: usize,
     pub(crate) skipped: usize,
+    /// The metrics that leave them out, where others do not.
+    pub(crate) left_out: Vec<String>,
     pub(crate) folds: usize,
     /// Names of the metrics of the table, in order.
     pub(crate) metrics: Vec<String>,
+    /// What must be said about them.
+    pub(crate) notes: Vec<String>,
     /// The metric of the query by query part.
     pub(crate) watched: String,
+    /// Whether less of it is better.
+    pub(crate) watched_is_loss: bool,
     pub(crate) methods: Vec<MethodPart>,
     /// Paired tests between methods.
     pub(crate) tests: Vec<TestPart>,
@@ -46,7 +99,7 @@ pub(crate) struct MethodPart {
     pub(crate) fit_seconds: Option<f64>,
     pub(crate) predict_seconds: Option<f64>,
     pub(crate) model_bytes: Option<usize>,
-    /// NDCG@1..10: mean and interval at each k.
+    /// NDCG@1..10, of labels precision: mean and interval at each k.
     pub(crate) curve: Vec<Cell>,
     /// The value of the watched metric for each test query, with the query's id; `None` where it was left out.
     pub(crate) per_query: Vec<(String, Option<f64>)>,
@@ -54,17 +107,20 @@ pub(crate) struct MethodPart {
     pub(crate) choices: Vec<ChoicePart>,
     /// Strongest features of the model (of the first fold), by absolute weight, largest first: name and weight.
     pub(crate) features: Vec<(String, f64)>,
+    /// Labels that are linked with all others (of the first fold), and the strongest of these links.
+    pub(crate) core: Vec<String>,
+    pub(crate) links: Vec<(String, f64)>,
     /// How far probabilities of being among the head places can be trusted, of methods that give them.
     pub(crate) reliability: Option<Reliability>,
     /// Place probabilities of one test query.
     pub(crate) places: Option<PlacesPart>,
 }
 
-/// Predicted probabilities of being among the first k against what was so, over all test documents.
+/// Predicted probabilities against what was so, over all test documents or labels.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Reliability {
-    /// Number of head places.
-    pub(crate) k: usize,
+    /// Number of head places, where being among them is what was predicted; else that a label applies.
+    pub(crate) k: Option<usize>,
     /// Mean distance of prediction and truth, weighted by documents (expected calibration error).
     pub(crate) error: f64,
     /// Bins that are not empty.
@@ -112,14 +168,14 @@ pub(crate) struct Cell {
     pub(crate) level: bool,
 }
 
-/// A choice by validation: for each scaling a line of (lambda, metric).
+/// A choice by validation: lines of (lambda, metric), such as one for each scaling.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct ChoicePart {
     pub(crate) fold: usize,
     pub(crate) metric: String,
-    /// Scaling and its points.
+    /// What a line is of, `scale=query` or `link_lambda`, and its points.
     pub(crate) lines: Vec<(String, Vec<(f64, f64)>)>,
-    /// What was taken: scaling, lambda, value.
+    /// What was taken, in words; where it stands, and its value.
     pub(crate) taken: (String, f64, f64),
 }
 
@@ -127,9 +183,14 @@ pub(crate) struct ChoicePart {
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct TestPart {
     pub(crate) metric: String,
+    /// Whether less of it is better.
+    pub(crate) is_loss: bool,
     pub(crate) a: String,
     pub(crate) b: String,
     pub(crate) difference: f64,
+    /// Its 95 % interval.
+    pub(crate) low: f64,
+    pub(crate) high: f64,
     /// After Holm's correction.
     pub(crate) p: f64,
 }
@@ -141,16 +202,27 @@ pub(crate) fn html(report: &Report) -> Result<String, minijinja::Error> {
     let mut templates = Environment::new();
     templates.add_template("report.html", include_str!("report.html"))?; // the name turns HTML escaping on
     let per_query = differences(report).or_else(|| histogram(report));
-    let sections = [curves(report), per_query, places(report), reliability(report), choices(report), features(report)];
+    let sections = [
+        curves(report),
+        per_query,
+        places(report),
+        reliability(report),
+        choices(report),
+        features(report),
+        links(report),
+    ];
     let compared = report.methods.len() > 1;
     templates.get_template("report.html")?.render(context! {
         title => report.title.as_str(),
         command => report.command.as_str(),
         version => report.version.as_str(),
+        words => Serde(report.words),
+        notes => report.notes.clone(),
         convention => report.convention.as_str(),
         rules => Serde(rules(&report.convention)),
         units => report.units,
         skipped => report.skipped,
+        left_out => report.left_out.join(", "),
         folds => report.folds,
         metrics => report.metrics.clone(),
         watched => report.watched.clone(),
@@ -191,12 +263,14 @@ fn interval(cell: &Cell) -> String {
 
 /// A row of the tests; `better` is the method that is, if one can be shown to be.
 fn test(test: &TestPart) -> Value {
-    let better = if test.difference > 0.0 { &test.a } else { &test.b };
+    let better = if (test.difference > 0.0) != test.is_loss { &test.a } else { &test.b };
+    let ends = drawable(test.low).zip(drawable(test.high)).filter(|(low, high)| low <= high);
     context! {
         metric => test.metric.as_str(),
         a => test.a.as_str(),
         b => test.b.as_str(),
         difference => signed(test.difference),
+        interval => ends.map(|(low, high)| format!("[{}, {}]", signed(low), signed(high))),
         p => if test.p < 1e-4 { "< 0.0001".into() } else { minus(test.p, 4) },
         tested => test.p.is_finite() && test.difference.is_finite(),
         better => (test.p < 0.05 && test.difference != 0.0).then(|| short(better, 60)),
@@ -224,7 +298,7 @@ mod tests {
 
     fn method(label: &str, values: &[f64]) -> MethodPart {
         let cell = |&mean: &f64| Cell { mean, low: mean - 0.1, high: mean + 0.1, ..Cell::default() };
-        let lines = vec![("query".to_owned(), values.iter().map(|v| (v.abs(), *v)).collect())];
+        let lines = vec![("scale=query".to_owned(), values.iter().map(|v| (v.abs(), *v)).collect())];
         let bin = |&v: &f64| Bin { low: v, high: v, documents: (v as usize).max(1), predicted: v, observed: 1.0 - v };
         let placed = |(i, &v): (usize, &f64)| PlacedDocument {
             id: format!("d{i}"),
@@ -241,9 +315,14 @@ mod tests {
             fit_seconds: values.first().copied(),
             curve: values.iter().take(10).map(cell).collect(),
             per_query: values.iter().enumerate().map(|(i, v)| (format!("q{i}"), Some(*v))).collect(),
-            choices: vec![ChoicePart { fold: 1, metric: "map".into(), lines, taken: ("query".into(), 1.0, 0.5) }],
+            choices: vec![ChoicePart {
+                fold: 1,
+                metric: "map".into(),
+                lines,
+                taken: ("scale=query, lambda=1".into(), 1.0, 0.5),
+            }],
             features: values.iter().enumerate().map(|(i, v)| (format!("f{i}"), *v)).collect(),
-            reliability: values.first().map(|v| Reliability { k: 3, error: *v, bins }),
+            reliability: values.first().map(|v| Reliability { k: Some(3), error: *v, bins }),
             places: Some(PlacesPart { query: "q0".into(), documents }),
             ..MethodPart::default()
         }
@@ -295,7 +374,14 @@ mod tests {
         (report.title, report.command, report.version) = (evil.into(), evil.into(), evil.into());
         report.watched = evil.into();
         (report.convention, report.metrics[0]) = (format!("standard, relevant-from={evil}"), evil.into());
-        report.tests[0] = TestPart { metric: evil.into(), a: evil.into(), b: evil.into(), difference: 0.1, p: 0.01 };
+        report.tests[0] = TestPart {
+            metric: evil.into(),
+            a: evil.into(),
+            b: evil.into(),
+            difference: 0.1,
+            p: 0.01,
+            ..TestPart::default()
+        };
         let page = html(&report).unwrap();
         assert!(page.contains("&lt;script&gt;"));
         for never in ["<script", "http://", "https://", "src=", "href=", "url(", "@import"] {
@@ -339,7 +425,7 @@ mod tests {
     fn probabilities_are_drawn_where_there_are_some() {
         let (heat, trust) = ("<h2>Probabilities of places", "<h2>Can the probabilities be trusted?");
         let mut part = method("a", &[0.5, 0.0, 0.25, 1.0]);
-        part.reliability = Some(Reliability { k: 4, error: 0.0128, bins: vec![Bin::default(); 2] });
+        part.reliability = Some(Reliability { k: Some(4), error: 0.0128, bins: vec![Bin::default(); 2] });
         let page = html(&report(vec![part.clone()])).unwrap();
         assert!(page.contains(heat) && !page.contains(trust), "bins of no documents");
         assert!(page.contains(
@@ -348,7 +434,8 @@ mod tests {
         assert_eq!(page.matches(">&lt;.01</text>").count(), 5, "0 in four rows, and one of the first four");
         assert!(page.contains("<title>document d2, place 3: 0.2500</title>") && page.contains(">first 4</text>"));
         let bin = Bin { low: 0.2, high: 0.3, documents: 40, predicted: 0.25, observed: 0.2 };
-        part.reliability = Some(Reliability { k: 4, error: 0.0128, bins: vec![bin, Bin { documents: 10, ..bin }] });
+        part.reliability =
+            Some(Reliability { k: Some(4), error: 0.0128, bins: vec![bin, Bin { documents: 10, ..bin }] });
         part.places = Some(PlacesPart { documents: vec![PlacedDocument::default(); 3], ..PlacesPart::default() });
         let page = html(&report(vec![part.clone()])).unwrap();
         assert!(!page.contains(heat) && page.contains(trust), "documents without places");

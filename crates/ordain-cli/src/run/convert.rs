@@ -1,6 +1,6 @@
 //! `ordain convert`.
 
-use super::{check_not_input, check_output, read_all};
+use super::{check_not_input, check_output, read_all, tags};
 use crate::args::Convert;
 use crate::plan;
 use crate::screen::Screen;
@@ -12,6 +12,9 @@ pub(super) fn run(args: &Convert, screen: &Screen) -> Result<()> {
     let missing = plan::missing(&args.reading);
     check_output(&args.output)?;
     check_not_input(&args.output, [&args.input])?;
+    if tags::are_items(&args.input, &args.reading) {
+        return tags::convert::run(args, screen);
+    }
     let mut set = read_all(std::slice::from_ref(&args.input), missing)?;
     set.fill(missing, &set.all());
     data::write(&set, &args.output)?;

@@ -12,6 +12,11 @@ use std::path::Path;
 pub(super) fn run(args: &Demo, screen: &Screen) -> Result<()> {
     match args.what {
         DemoArg::Rank => rank(&args.out, screen),
+        DemoArg::Annotate => super::tags::demo::run(&args.out, screen),
+        DemoArg::All => {
+            rank(&args.out.join("rank"), screen)?;
+            super::tags::demo::run(&args.out.join("annotate"), screen)
+        }
     }
 }
 

@@ -1,15 +1,19 @@
 //! `ordain evaluate`.
 
-use super::{check_output, read_all, read_for};
+use super::tags::{self, evaluate::Said};
+use super::{check_output, compare, read_all, read_for};
 use crate::args::Evaluate;
 use crate::plan::{self, Measures, Usage};
-use crate::report::{Cell, MethodPart, Report};
+use crate::report::{Cell, MethodPart, Report, Words};
 use crate::screen::{Screen, four, table};
 use anyhow::Result;
-use ordain::data::{self, RankSet, trec, write_whole};
+use ordain::Error;
+use ordain::data::{self, RankSet, TagSet, read_tags, trec, write_whole};
+use ordain::method::Task;
 use ordain::metric::{self, Convention, Evaluation, Kind, Metric, stats};
-use ordain::{Error, model_file};
+use ordain::model_file::{self, Model};
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::path::Path;
 
 /// Seed of the bootstrap: an interval is part of the answer, so it does not change from run to run.
@@ -19,6 +23,7 @@ pub(super) const BOOTSTRAP: u64 = 1;
 enum Subject {
     Set { set: Box<RankSet>, scores: Vec<f64> },
     Run(trec::Run),
+    Items { set: Box<TagSet>, said: Said },
 }
 
 impl Subject {
@@ -26,28 +31,53 @@ impl Subject {
         match self {
             Self::Set { set, scores } => metric::evaluate(set, &set.all(), scores, metrics, by),
             Self::Run(run) => metric::evaluate_run(run, metrics, by),
+            Self::Items { set, said } => said.evaluate(set, metrics, by),
         }
     }
 
-    fn query(&self, q: usize) -> &str {
+    /// The id of a query or of an item.
+    fn name(&self, q: usize) -> Cow<'_, str> {
         match self {
-            Self::Set { set, .. } => set.query(q),
-            Self::Run(run) => &run.queries[q].query,
+            Self::Set { set, .. } => set.query(q).into(),
+            Self::Run(run) => run.queries[q].query.as_str().into(),
+            Self::Items { set, .. } => set.item(q),
         }
+    }
+
+    fn task(&self) -> Task {
+        if matches!(self, Self::Items { .. }) { Task::Annotate } else { Task::Rank }
     }
 
     fn len(&self) -> usize {
         match self {
             Self::Set { set, .. } => set.len(),
             Self::Run(run) => run.queries.len(),
+            Self::Items { set, .. } => set.len(),
+        }
+    }
+
+    /// How many there are, what was left out, and by which rules.
+    fn remark(&self, measures: &Measures, result: &Evaluation) -> String {
+        let (n, skipped, convention) = (self.len(), result.skipped(), &measures.convention);
+        match self {
+            Self::Items { said, .. } => format!(
+                "{n} items, {}; convention {convention}\n{}",
+                tags::evaluate::skipped(result),
+                said.remarks(&measures.metrics).into_iter().map(|line| line + "\n").collect::<String>()
+            ),
+            _ => format!("{n} queries, {skipped} left out (nothing in them is relevant); convention {convention}\n"),
         }
     }
 }
 
 pub(super) fn run(args: &Evaluate, screen: &Screen) -> Result<()> {
-    let measures = plan::measures(&args.metrics)?;
+    plan::measures(&args.metrics, Task::Rank)?; // what is wrong with them is said before any file is read
     args.metrics.report.as_deref().map(check_output).transpose()?;
     let (subject, label, features) = subject(args, screen)?;
+    let mut measures = plan::measures(&args.metrics, subject.task())?;
+    if let Subject::Items { said, .. } = &subject {
+        said.measurable(&mut measures.metrics, !args.metrics.metric.is_empty())?;
+    }
     let result = subject.evaluate(&measures.metrics, &measures.convention)?;
     if let Some(path) = &args.metrics.report {
         let report = report(&subject, &label, features, &measures, &result)?;
@@ -60,12 +90,12 @@ pub(super) fn run(args: &Evaluate, screen: &Screen) -> Result<()> {
     }
     let mut text = String::new();
     if args.per_query {
-        let mut head = vec!["query".to_owned()];
+        let mut head = vec![subject.task().unit().to_owned()];
         head.extend(measures.metrics.iter().map(Metric::to_string));
         let rows: Vec<Vec<String>> = (0..subject.len())
             .map(|q| {
                 let values = result.values.iter().map(|values| values[q].map_or("-".to_owned(), four));
-                std::iter::once(subject.query(q).to_owned()).chain(values).collect()
+                std::iter::once(subject.name(q).into_owned()).chain(values).collect()
             })
             .collect();
         text += &table(&head, &rows);
@@ -75,19 +105,18 @@ pub(super) fn run(args: &Evaluate, screen: &Screen) -> Result<()> {
         .map(|m| {
             let counted = result.counted(m);
             if counted.is_empty() {
-                return vec![measures.metrics[m].to_string(), "-".into(), "no query counts".into()];
+                return vec![
+                    measures.metrics[m].to_string(),
+                    "-".into(),
+                    format!("no {} counts", subject.task().unit()),
+                ];
             }
             let (low, high) = stats::interval(&counted, BOOTSTRAP);
             vec![measures.metrics[m].to_string(), four(result.mean(m)), format!("[{}, {}]", four(low), four(high))]
         })
         .collect();
     text += &table(&["metric", "mean", "95 % interval"].map(str::to_owned), &rows);
-    text += &format!(
-        "{} queries, {} left out (nothing in them is relevant); convention {}\n",
-        subject.len(),
-        result.skipped(),
-        measures.convention
-    );
+    text += &subject.remark(&measures, &result);
     screen.data(&text)
 }
 
@@ -97,6 +126,9 @@ type Named = (Subject, String, Vec<(String, f64)>);
 fn subject(args: &Evaluate, screen: &Screen) -> Result<Named> {
     let wrong = |text: &str| Err(Usage(text.into()).into());
     if let (Some(run), Some(qrels)) = (&args.run, &args.qrels) {
+        if args.reading.labels.is_some() {
+            return wrong("--run is of queries with documents; items with labels have no run: use --scores");
+        }
         if !args.inputs.is_empty() {
             return wrong("--run and --qrels stand alone: leave out MODEL and DATA");
         }
@@ -111,6 +143,16 @@ fn subject(args: &Evaluate, screen: &Screen) -> Result<Named> {
     }
     let missing = plan::missing(&args.reading);
     match (&args.inputs[..], &args.scores, &args.feature) {
+        ([first, ..], Some(file), None) if tags::are_items(first, &args.reading) => {
+            let (mut set, _) = read_tags(std::slice::from_ref(&args.inputs), &plan::tag_reading(&args.reading))?;
+            set.fill(missing, &set.all());
+            tags::need_labels(&set, &args.inputs)?;
+            let said = Said::Scores(tags::evaluate::read_scores(file, &set)?);
+            Ok((Subject::Items { set: Box::new(set), said }, file.display().to_string(), vec![]))
+        }
+        ([first, ..], None, Some(_)) if tags::are_items(first, &args.reading) => {
+            wrong("--feature ranks documents; labels of items are not ranked by one feature: use --scores")
+        }
         (data @ [_, ..], Some(file), None) => {
             let set = read_all(data, missing)?;
             let scores = read_scores(file, &set)?;
@@ -127,7 +169,21 @@ fn subject(args: &Evaluate, screen: &Screen) -> Result<Named> {
             if args.reading.missing.is_some() {
                 return wrong("a model has its own rule for missing values: leave out --missing");
             }
-            let model = model_file::load(path)?;
+            let model = match model_file::load_any(path)? {
+                Model::Rank(model) => model,
+                Model::Annotate(model) => {
+                    super::warn_interrupted(&model.facts.report, path, screen);
+                    let set = tags::read_for(&model.tagger, data, args.reading.labels.as_deref(), screen)?;
+                    tags::need_labels(&set, data)?;
+                    if model.facts.data == set.digest() {
+                        screen.say("note: these are the data that the model was trained on");
+                    }
+                    let said = Said::Model(Box::new(model.tagger));
+                    return Ok((Subject::Items { set: Box::new(set), said }, model.facts.method, vec![]));
+                }
+            };
+            super::warn_interrupted(&model.facts.report, path, screen);
+            tags::refuse_items(path, data, &args.reading)?;
             let set = read_for(&model, data, screen)?;
             if model.facts.data == set.digest() {
                 screen.say("note: these are the data that the model was trained on");
@@ -193,13 +249,13 @@ fn document(subject: &Subject, measures: &Measures, result: &Evaluation, per_que
         metrics.insert(metric.to_string(), cell);
     }
     let mut document = json!({
-        "task": "rank", "convention": measures.convention.to_string(), "unit": "query", "units": subject.len(),
-        "skipped": result.skipped(), "metrics": metrics,
+        "task": subject.task().name(), "convention": measures.convention.to_string(), "unit": subject.task().unit(),
+        "units": subject.len(), "skipped": result.skipped(), "metrics": metrics,
     });
     if per_query {
         let rows = (0..subject.len()).map(|q| {
             let mut row = Map::new();
-            row.insert("query".into(), subject.query(q).into());
+            row.insert(subject.task().unit().into(), subject.name(q).into());
             for (metric, values) in measures.metrics.iter().zip(&result.values) {
                 row.insert(metric.to_string(), values[q].into());
             }
@@ -230,6 +286,11 @@ pub(super) fn curve_metrics() -> Vec<Metric> {
     (1..=10).map(|k| Metric { kind: Kind::Ndcg, k: Some(k) }).collect()
 }
 
+/// The same of labels: p@1 to p@10.
+pub(super) fn precision_curve(set: &TagSet) -> Vec<Metric> {
+    (1..=set.labels.len().min(10)).map(|k| Metric { kind: Kind::Precision, k: Some(k) }).collect()
+}
+
 fn report(
     subject: &Subject,
     label: &str,
@@ -238,8 +299,24 @@ fn report(
     result: &Evaluation,
 ) -> Result<Report> {
     // without gains (negative grades) there is no curve, and the rest of the report still stands
-    let curve = subject.evaluate(&curve_metrics(), &measures.convention).map(|curve| cells(&curve)).unwrap_or_default();
+    let curve = match subject {
+        Subject::Items { set, .. } => precision_curve(set),
+        _ => curve_metrics(),
+    };
+    let curve = subject.evaluate(&curve, &measures.convention).map(|curve| cells(&curve)).unwrap_or_default();
     let watched = watched(&measures.metrics);
+    let mut page = Report::default();
+    let mut part = MethodPart::default();
+    if let Subject::Items { set, said } = subject {
+        page.words = Words::ANNOTATE;
+        page.notes = said.remarks(&measures.metrics);
+        page.left_out = tags::evaluate::left_out(result);
+        if let Said::Model(tagger) = said {
+            part.core = tagger.star.core().iter().map(|&label| tagger.labels[label as usize].clone()).collect();
+            part.links = compare::links(tagger);
+            part.reliability = compare::tag_reliability(tagger, set)?;
+        }
+    }
     let method = MethodPart {
         label: label.to_owned(),
         cells: cells(result),
@@ -247,10 +324,10 @@ fn report(
         per_query: result.values[watched]
             .iter()
             .enumerate()
-            .map(|(q, &value)| (subject.query(q).to_owned(), value))
+            .map(|(q, &value)| (subject.name(q).into_owned(), value))
             .collect(),
         features,
-        ..MethodPart::default()
+        ..part
     };
     Ok(Report {
         title: format!("Evaluation of {label}"),
@@ -262,8 +339,9 @@ fn report(
         folds: 1,
         metrics: measures.metrics.iter().map(Metric::to_string).collect(),
         watched: measures.metrics[watched].to_string(),
+        watched_is_loss: measures.metrics[watched].is_loss(),
         methods: vec![method],
-        tests: vec![],
+        ..page
     })
 }
 

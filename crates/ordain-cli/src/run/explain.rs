@@ -1,16 +1,20 @@
 //! `ordain explain`.
 
 use super::predict::ranked;
-use super::read_for;
+use super::{read_for, tags};
 use crate::args::Explain;
 use crate::plan::Usage;
 use crate::screen::{Screen, four, table};
 use anyhow::Result;
-use ordain::model_file;
+use ordain::model_file::{self, Model};
 use serde_json::json;
 
 pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
-    let model = model_file::load(&args.model)?;
+    let model = match model_file::load_any(&args.model)? {
+        Model::Rank(model) => model,
+        Model::Annotate(model) => return tags::explain::run(&model, args, screen),
+    };
+    tags::refuse_items(&args.model, std::slice::from_ref(&args.data), &args.reading)?;
     let set = read_for(&model, std::slice::from_ref(&args.data), screen)?;
     let q = set.find_query(&args.query)?;
     let scores = model.ranker.scores(&set);

@@ -1,12 +1,12 @@
 //! `ordain fit`.
 
-use super::{check_interrupt, check_not_input, check_output, watched};
+use super::{check_interrupt, check_not_input, check_output, tags, watched};
 use crate::args::Fit;
 use crate::plan::{self, Usage};
 use crate::screen::Screen;
 use anyhow::Result;
 use ordain::data;
-use ordain::method::{Fitted, Training};
+use ordain::method::{Fitted, Method, Training};
 use ordain::metric::Convention;
 use ordain::model_file;
 use ordain::traits::Stop;
@@ -15,7 +15,7 @@ use std::time::Instant;
 
 pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
     let method = plan::method(&args.method, &args.settings)?;
-    let by = (plan::metric(&args.choosing.choose_by)?, Convention::STANDARD);
+    let by = (plan::choose_by(&args.choosing, method.task())?, Convention::STANDARD);
     let missing = plan::missing(&args.reading);
     if screen.json && args.output.as_os_str() == "-" {
         return Err(Usage("-o - and --json cannot share standard output; give the model a file".into()).into());
@@ -29,10 +29,22 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
         ))
         .into());
     }
-    let start = Instant::now();
     let mut parts = vec![args.train.clone()];
     parts.extend(args.valid.iter().map(|file| vec![file.clone()]));
-    let (mut set, ranges) = data::read(&parts, missing)?;
+    let method = match method {
+        Method::Rank(method) => method,
+        Method::Annotate(method) => return tags::fit::run(&method, args, &parts, by, screen),
+    };
+    let start = Instant::now();
+    let (mut set, ranges) =
+        data::read(&parts, missing).map_err(|error| match parts.iter().flatten().find(|path| data::is_tags(path)) {
+            Some(path) => ordain::Error::Content {
+                path: path.clone(),
+                expected: format!("queries with documents, because {} ranks", method.name()),
+                found: "items with labels, which cstar and independent are for".into(),
+            },
+            None => error,
+        })?;
     check_interrupt()?;
     screen.detail(&format!(
         "read {} documents of {} queries in {:.2} s",
@@ -105,10 +117,8 @@ fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64
         let resume = if facts.method == "ranksvm" { "" } else { "; --resume goes on from here" };
         screen.say(&format!("warning: interrupted before the fit was complete; the model so far is saved{resume}"));
     }
-    if report.stop == Stop::Iterations {
-        screen.say(
-            "warning: max_iter was reached before the gradient was small; a larger lambda or --set max_iter=1000 helps",
-        );
+    if let Some(text) = super::max_iter_reached(report, &facts.settings) {
+        screen.say(&format!("warning: {text}"));
     }
     screen.say(&format!(
         "{}: {} documents, {} queries, {:.0} {}s; objective {:.6}, {} steps, {} ({}), {seconds:.2} s",

@@ -1,14 +1,14 @@
 //! `ordain inspect`.
 
 use super::evaluate::strongest;
-use super::read_all;
+use super::{read_all, tags};
 use crate::args::Inspect;
 use crate::plan;
 use crate::screen::{Screen, assignments, four, table};
 use anyhow::Result;
 use ordain::data::RankSet;
 use ordain::matrix::Features;
-use ordain::model_file;
+use ordain::model_file::{self, Model};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,7 +17,13 @@ use std::time::Instant;
 
 pub(super) fn run(args: &Inspect, screen: &Screen) -> Result<()> {
     if args.file.extension().is_some_and(|e| e == "ordain") || model_file::is_model(&args.file) {
-        return model(&args.file, screen);
+        return match model_file::load_any(&args.file)? {
+            Model::Rank(_) => model(&args.file, screen),
+            Model::Annotate(_) => tags::inspect::model(&args.file, screen),
+        };
+    }
+    if tags::are_items(&args.file, &args.reading) {
+        return tags::inspect::data(args, screen);
     }
     let start = Instant::now();
     let set = read_all(std::slice::from_ref(&args.file), plan::missing(&args.reading))?;

@@ -8,6 +8,7 @@ mod explain;
 mod fit;
 mod inspect;
 mod predict;
+mod tags;
 
 use crate::args::{Cli, Command};
 use crate::screen::{Progress, Screen};
@@ -16,6 +17,8 @@ use ordain::data::split::{self, Layout};
 use ordain::data::{Missing, RankSet};
 use ordain::method::Fitted;
 use ordain::solver::run::{Report, Watch};
+use ordain::traits::Stop;
+use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -29,6 +32,8 @@ pub(crate) fn run(cli: Cli, mut command: clap::Command) -> Result<()> {
         Command::Inspect(args) => inspect::run(&args, &screen),
         Command::Explain(args) => explain::run(&args, &screen),
         Command::Convert(args) => convert::run(&args, &screen),
+        Command::Simulate(args) => tags::simulate::run(&args, &screen),
+        Command::Ask(args) => tags::ask::run(&args, &screen),
         Command::Demo(args) => demo::run(&args, &screen),
         Command::Completions { shell } => {
             let mut text = vec![];
@@ -91,6 +96,27 @@ fn accuracy(report: &Report) -> String {
     match report.gap {
         Some(gap) => format!("duality gap {gap:.1e}"),
         None => format!("relative gradient {:.1e}", report.gradient),
+    }
+}
+
+/// Says that max_iter ended a fit, how far it came, and what helps.
+fn max_iter_reached(report: &Report, settings: &Map<String, Value>) -> Option<String> {
+    if report.stop != Stop::Iterations {
+        return None;
+    }
+    let now = settings.get("max_iter").and_then(Value::as_u64).unwrap_or(report.iterations as u64);
+    Some(format!(
+        "max_iter={now} was reached at a {}; a larger lambda or max_iter={} helps",
+        accuracy(report),
+        now.saturating_mul(2)
+    ))
+}
+
+/// Says of a model that its fit was interrupted.
+fn warn_interrupted(report: &Report, path: &Path, screen: &Screen) {
+    if report.stop == Stop::Interrupted {
+        screen
+            .say(&format!("warning: {}: the fit of this model was interrupted before it was complete", path.display()));
     }
 }
 

@@ -1,16 +1,24 @@
 //! `ordain predict`.
 
-use super::read_for;
+use super::{read_for, tags};
 use crate::args::Predict;
 use crate::screen::Screen;
 use anyhow::Result;
 use ordain::data::RankSet;
-use ordain::model_file;
+use ordain::model_file::{self, Model};
 use serde_json::json;
 use std::fmt::Write as _;
 
 pub(super) fn run(args: &Predict, screen: &Screen) -> Result<()> {
-    let model = model_file::load(&args.model)?;
+    let model = match model_file::load_any(&args.model)? {
+        Model::Rank(model) => model,
+        Model::Annotate(model) => {
+            super::warn_interrupted(&model.facts.report, &args.model, screen);
+            return tags::predict::run(&model, args, screen);
+        }
+    };
+    super::warn_interrupted(&model.facts.report, &args.model, screen);
+    tags::refuse_items(&args.model, std::slice::from_ref(&args.data), &args.reading)?;
     let set = read_for(&model, std::slice::from_ref(&args.data), screen)?;
     if args.run.is_some() {
         ordain::data::check_ids(&set)?;

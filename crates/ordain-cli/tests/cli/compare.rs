@@ -6,7 +6,7 @@ use crate::support::{Place, has_fields, near, number, ordain, well};
 use serde_json::Value;
 
 /// Checks that every field of the contract is there and that the numbers fit together.
-fn check(value: &Value, methods: usize, folds: usize) {
+pub(crate) fn check(value: &Value, methods: usize, folds: usize) {
     has_fields(value, &["task", "convention", "folds", "methods", "tests"]);
     assert_eq!(value["folds"], folds);
     let list = value["methods"].as_array().unwrap();
@@ -26,7 +26,10 @@ fn check(value: &Value, methods: usize, folds: usize) {
     let tests = value["tests"].as_array().unwrap();
     assert_eq!(tests.len(), list[0]["metrics"].as_object().unwrap().len() * methods * (methods - 1) / 2);
     for test in tests {
-        has_fields(test, &["metric", "a", "b", "difference", "p"]);
+        has_fields(test, &["metric", "a", "b", "difference", "low", "high", "p"]);
+        assert!(
+            number(&test["low"]) <= number(&test["difference"]) && test["difference"].as_f64() <= test["high"].as_f64()
+        );
         let mean = |label: &Value| {
             let method = list.iter().find(|method| method["label"] == *label).unwrap();
             number(&method["metrics"][test["metric"].as_str().unwrap()]["mean"])
@@ -75,11 +78,13 @@ fn cross_validation() {
     golden_json("compare_cv.json", &value);
     let shuffled = well(&[&words[..], &["--shuffle=3"]].concat()).json();
     assert_ne!(shuffled["methods"][0]["metrics"], value["methods"][0]["metrics"]);
-    let third = well(&[&words[..], &["--only-fold=3"]].concat()).json();
+    let third = well(&[&words[..], &["--only-fold=2"]].concat()).json();
     check(&third, 1, 1);
     let folds = &value["methods"][0]["metrics"]["ndcg@10"]["folds"];
     near(number(&third["methods"][0]["metrics"]["ndcg@10"]["mean"]), number(&folds[2]));
-    ordain(&[&words[..], &["--only-fold=6"]].concat()).code(2).silent().says("from 1 to 5, found 6");
+    ordain(&[&words[..], &["--only-fold=5"]].concat()).code(2).silent().says("from 0 to 4, found 5");
+    let shown = well(&["compare", "ranksvm[scale=query]", "--cv", "5", &train, "--only-fold=2", "--metric=map"]);
+    assert!(shown.out.contains("\n  fold 2: scale=query lambda="), "{}", shown.out);
 }
 
 /// Writes five parts of six queries each.
@@ -147,6 +152,11 @@ fn folders_of_folds_rotate_as_parts_do() {
     for fold in 0..5 {
         near(number(&a["folds"][fold]), number(&b["folds"][fold]));
     }
+    // folds of a folder are counted as their names are
+    let last = run("plain", &["--only-fold=5"]);
+    near(number(&last["methods"][0]["metrics"]["ndcg@10"]["mean"]), number(&b["folds"][4]));
+    let words = ["compare", "ranksvm", "--folds", &place.at("plain"), "--only-fold=0"];
+    ordain(&words).code(2).silent().says("from 1 to 5, found 0");
     // the fit on training and validation is another model
     assert_ne!(run("plain", &["--refit"])["methods"][0]["metrics"], plain["methods"][0]["metrics"]);
 }
@@ -170,7 +180,7 @@ fn the_table_names_methods_metrics_and_convention() {
     for text in ["method", "ndcg@10", "map", "fit s", "bytes", "ranksvm[scale=none]", "*", "±", "convention letor2"] {
         assert!(done.out.contains(text), "no {text:?} in\n{}", done.out);
     }
-    assert!(done.out.contains("ranksvm: chosen by validation\n  fold 1: scale="), "{}", done.out);
+    assert!(done.out.contains("ranksvm: chosen by validation\n  scale="), "{}", done.out);
     assert!(done.out.contains("12 test queries"), "{}", done.out);
     assert_eq!(done.err, "");
 }

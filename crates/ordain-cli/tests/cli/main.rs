@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod compare;
+mod compare_tags;
 mod data;
 mod errors;
 mod evaluate;
@@ -13,5 +14,7 @@ mod golden;
 mod interrupt;
 mod missing;
 mod predict;
+mod questions;
 mod shell;
 mod support;
+mod tags;

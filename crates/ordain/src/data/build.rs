@@ -1,20 +1,16 @@
 //! From files to one [`RankSet`]: pieces are parsed in parallel and put together in the order of the file.
 
-use super::letor::Piece;
+use super::layout::{self, Rows};
+use super::letor::{Piece, Rules};
 use super::source::{Source, plain_name};
 use super::strings::Strings;
 use super::{Columns, RankSet, table};
 use crate::error::{Error, Result};
-use crate::matrix::{Csr, Features, Matrix};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-
-/// Size of the pieces that are parsed in parallel; it does not depend on the number of threads, nor does any result.
-const PIECE: usize = 256 << 10;
 
 /// What an empty value, `NULL` or `nan` means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,20 +57,6 @@ pub fn read(parts: &[Vec<PathBuf>], missing: Missing) -> Result<(RankSet, Vec<Ra
     Ok((builder.finish(parts)?, ranges))
 }
 
-#[derive(Default)]
-enum Layout {
-    #[default]
-    Empty,
-    Regular {
-        first: u32,
-        width: usize,
-    },
-    Irregular {
-        columns: Vec<u32>,
-        ends: Vec<usize>,
-    },
-}
-
 /// The rows read so far.
 #[derive(Default)]
 pub(super) struct Builder {
@@ -82,8 +64,7 @@ pub(super) struct Builder {
     grades: Vec<f64>,
     ungraded: bool,
     weights: Vec<f64>,
-    values: Vec<f32>,
-    layout: Layout,
+    rows: Rows,
     header: HashMap<u32, String>,
     table: Option<Vec<String>>,
     numbered: bool,
@@ -128,34 +109,15 @@ impl Builder {
 
     fn letor(&mut self, path: &Path, name: &Path) -> Result<()> {
         let mut source = Source::open(path)?;
-        let (mut block, mut next) = (vec![], vec![]);
-        let (mut parsed, mut parsing): (Vec<Piece>, Vec<Piece>) = (vec![], vec![]);
-        let (mut ready, mut lines, mut loose, start) = (0, 0, 0, self.grades.len());
-        let keep = self.keep_missing;
+        let (mut block, mut lines, mut loose, start) = (vec![], 0, 0, self.grades.len());
+        let rules = Rules { keep_missing: self.keep_missing, ..Rules::default() };
         source.next_block(&mut block)?;
-        // three things at a time: the last block is put away, this one is parsed, the next one is read
-        while !block.is_empty() || ready > 0 {
-            let cuts = cut(&block);
-            if parsing.len() < cuts.len() {
-                parsing.resize_with(cuts.len(), Piece::default);
-            }
-            let (done, ()) = rayon::join(
-                || {
-                    for piece in &parsed[..ready] {
-                        self.take(piece, path, &mut lines, &mut loose)?;
-                    }
-                    source.next_block(&mut next)
-                },
-                || {
-                    let work = parsing.par_iter_mut().zip(&cuts);
-                    work.for_each(|(piece, of)| piece.parse(&block[of.clone()], keep));
-                },
-            );
-            done?;
-            ready = cuts.len();
-            std::mem::swap(&mut parsed, &mut parsing);
-            std::mem::swap(&mut block, &mut next);
-        }
+        layout::pieces(
+            &mut source,
+            block,
+            |piece: &mut Piece, text| piece.parse(text, rules),
+            |piece| self.take(piece, path, &mut lines, &mut loose),
+        )?;
         let rows = self.grades.len() - start;
         if loose == 0 {
             return Ok(());
@@ -173,13 +135,7 @@ impl Builder {
     /// Adds the rows of a piece, or refuses the file at the line that is wrong.
     fn take(&mut self, piece: &Piece, path: &Path, lines: &mut usize, loose: &mut usize) -> Result<()> {
         if let Some(problem) = &piece.problem {
-            return Err(Error::Parse {
-                path: path.into(),
-                line: *lines + problem.line,
-                column: problem.column,
-                expected: problem.expected.to_string(),
-                found: problem.found.clone(),
-            });
+            return Err(problem.error(path, *lines));
         }
         *lines += piece.lines;
         *loose += piece.without_query;
@@ -194,27 +150,7 @@ impl Builder {
             return;
         }
         self.numbered = true;
-        match (&mut self.layout, piece.regular) {
-            (Layout::Empty, Some((first, width))) => self.layout = Layout::Regular { first, width },
-            (Layout::Regular { first, width }, Some(other)) if (*first, *width) == other => {}
-            _ => {
-                let (columns, ends) = self.irregular(before);
-                let offset = columns.len();
-                match piece.regular {
-                    Some((first, width)) => {
-                        for row in 1..=piece.grades.len() {
-                            columns.extend((0..width as u32).map(|j| first + j));
-                            ends.push(offset + row * width);
-                        }
-                    }
-                    None => {
-                        columns.extend_from_slice(&piece.columns);
-                        ends.extend(piece.ends.iter().map(|end| offset + end));
-                    }
-                }
-            }
-        }
-        self.values.extend_from_slice(&piece.values);
+        self.rows.piece(piece);
         self.grades.extend_from_slice(&piece.grades);
         self.header.extend(piece.names.iter().cloned());
         if !piece.documents.is_empty() {
@@ -223,23 +159,6 @@ impl Builder {
         }
         for (id, &count) in piece.queries.iter().zip(&piece.runs) {
             self.run(id, count);
-        }
-    }
-
-    /// The columns and row ends of the irregular layout, written out for the `rows` before.
-    fn irregular(&mut self, rows: usize) -> (&mut Vec<u32>, &mut Vec<usize>) {
-        let before = match self.layout {
-            Layout::Irregular { .. } => None,
-            Layout::Empty => Some((0, 0)),
-            Layout::Regular { first, width } => Some((first, width)),
-        };
-        if let Some((first, width)) = before {
-            let columns = (0..rows).flat_map(|_| (0..width as u32).map(|j| first + j)).collect();
-            self.layout = Layout::Irregular { columns, ends: (1..=rows).map(|row| row * width).collect() };
-        }
-        match &mut self.layout {
-            Layout::Irregular { columns, ends } => (columns, ends),
-            _ => unreachable!("the layout was made irregular above"),
         }
     }
 
@@ -336,7 +255,7 @@ impl Builder {
         let order: Option<Vec<usize>> = names.iter().map(|name| places.get(name.as_str()).copied()).collect();
         match order {
             Some(order) if names.len() == first.len() => {
-                self.layout = Layout::Regular { first: 1, width: names.len() };
+                self.rows.of_table(names.len());
                 Ok(order)
             }
             _ => {
@@ -359,7 +278,7 @@ impl Builder {
         weight: Option<f64>,
         row: &[f32],
     ) {
-        self.values.extend_from_slice(row);
+        self.rows.push(row);
         self.ungraded |= grade.is_none();
         self.grades.push(grade.unwrap_or(0.0));
         if let Some(weight) = weight {
@@ -384,7 +303,7 @@ impl Builder {
         }
         let rows = self.grades.len();
         let first = path.clone();
-        let (mut features, ids) = self.features();
+        let (mut features, ids) = std::mem::take(&mut self.rows).features();
         if ids.is_empty() {
             return Err(Error::Content { path, expected: "features".into(), found: "rows without any".into() });
         }
@@ -447,82 +366,14 @@ impl Builder {
             input,
         })
     }
-
-    /// The matrix and the index of each of its columns: dense where at least a quarter of the values are there.
-    fn features(&mut self) -> (Features, Vec<u32>) {
-        let rows = self.grades.len();
-        let mut values = std::mem::take(&mut self.values);
-        values.shrink_to_fit();
-        match std::mem::take(&mut self.layout) {
-            Layout::Empty => (Features::Dense(Matrix::default()), vec![]),
-            Layout::Regular { first, width } => {
-                (Features::Dense(Matrix::new(values, width)), (first..first + width as u32).collect())
-            }
-            Layout::Irregular { mut columns, ends } => {
-                let mut ids = distinct(&columns);
-                if let (Some(&first), Some(&last)) = (ids.first(), ids.last()) {
-                    // an index between others that no row names is a column of zeros, unless most of them are such
-                    let first = first.min(1);
-                    if ((last - first) as usize) < 2 * ids.len() {
-                        ids = (first..=last).collect();
-                    }
-                }
-                let place: HashMap<u32, u32> = ids.iter().copied().zip(0..).collect();
-                let whole = ids.last().is_some_and(|&last| (last - ids[0]) as usize == ids.len() - 1);
-                for column in &mut columns {
-                    *column = if whole { *column - ids[0] } else { place[column] };
-                }
-                if 4 * values.len() >= rows * ids.len() {
-                    let mut dense = vec![0.0; rows * ids.len()];
-                    let mut start = 0;
-                    for (row, &end) in ends.iter().enumerate() {
-                        for k in start..end {
-                            dense[row * ids.len() + columns[k] as usize] = values[k];
-                        }
-                        start = end;
-                    }
-                    return (Features::Dense(Matrix::new(dense, ids.len())), ids);
-                }
-                (Features::Sparse(Csr::new(ends, columns, values, ids.len())), ids)
-            }
-        }
-    }
 }
 
 /// Whether a column name is just an index, as it would be written.
-fn is_index(name: &str) -> bool {
+pub(super) fn is_index(name: &str) -> bool {
     name.parse::<u32>().is_ok_and(|index| index < u32::MAX && index.to_string() == name)
 }
 
 /// The beginning of a text, for messages.
 pub(super) fn short(text: &str) -> String {
     text.chars().take(60).collect()
-}
-
-/// The indices that occur, ascending: by a table where they are not much larger than their number, else by sorting.
-fn distinct(columns: &[u32]) -> Vec<u32> {
-    let largest = columns.iter().copied().max().unwrap_or(0) as usize;
-    if largest < 1024 + 4 * columns.len() {
-        let mut seen = vec![false; largest + 1];
-        columns.iter().for_each(|&column| seen[column as usize] = true);
-        return (0..).zip(&seen).filter(|(_, seen)| **seen).map(|(id, _)| id).collect();
-    }
-    let mut ids = columns.to_vec();
-    ids.sort_unstable();
-    ids.dedup();
-    ids
-}
-
-/// Ranges of about `PIECE` bytes that end at line ends.
-fn cut(block: &[u8]) -> Vec<Range<usize>> {
-    let (mut cuts, mut start) = (vec![], 0);
-    while start < block.len() {
-        let end = match block.get(start + PIECE..).and_then(|rest| memchr::memchr(b'\n', rest)) {
-            Some(more) => start + PIECE + more + 1,
-            None => block.len(),
-        };
-        cuts.push(start..end);
-        start = end;
-    }
-    cuts
 }

@@ -4,6 +4,7 @@
 //! buffers that are used again, so that nothing is allocated per line. While a piece lists the same columns in every
 //! row (as LETOR files do) only the values are kept.
 
+use super::layout::{Problem, Refusal};
 use super::number::{self, Value};
 use super::strings::Strings;
 use std::borrow::Cow;
@@ -26,19 +27,29 @@ pub(crate) struct Piece {
     pub(crate) documents: Strings,
     /// Names given to columns by `#N: name` lines.
     pub(crate) names: Vec<(u32, String)>,
+    /// Labels of the rows, where rows begin with labels, and where those of each row end.
+    pub(crate) labels: Vec<u32>,
+    pub(crate) label_ends: Vec<usize>,
     pub(crate) lines: usize,
     pub(crate) problem: Option<Problem>,
 }
 
-/// The first line of a piece that does not follow the format.
-pub(crate) struct Problem {
-    pub(crate) line: usize,
-    pub(crate) column: usize,
-    pub(crate) expected: Cow<'static, str>,
-    pub(crate) found: String,
+/// What the rows of a file may hold.
+#[derive(Clone, Copy)]
+pub(crate) struct Rules {
+    /// A missing value is kept as NaN instead of refused.
+    pub(crate) keep_missing: bool,
+    /// Rows begin with labels below this number, instead of with a grade and a query.
+    pub(crate) labels: Option<u32>,
+    /// Indices are below this number.
+    pub(crate) columns: u32,
 }
 
-type Refusal = (usize, Cow<'static, str>, usize);
+impl Default for Rules {
+    fn default() -> Self {
+        Self { keep_missing: false, labels: None, columns: u32::MAX }
+    }
+}
 
 impl Piece {
     fn clear(&mut self) {
@@ -52,12 +63,14 @@ impl Piece {
         self.without_query = 0;
         self.documents.clear();
         self.names.clear();
+        self.labels.clear();
+        self.label_ends.clear();
         self.lines = 0;
         self.problem = None;
     }
 
-    /// Parses whole lines. `keep_missing` stores a missing value as NaN instead of refusing it.
-    pub(crate) fn parse(&mut self, text: &[u8], keep_missing: bool) {
+    /// Parses whole lines.
+    pub(crate) fn parse(&mut self, text: &[u8], rules: Rules) {
         self.clear();
         let mut rest = text;
         while !rest.is_empty() {
@@ -67,21 +80,15 @@ impl Piece {
             };
             rest = after;
             self.lines += 1;
-            if let Err((at, expected, len)) = self.line(line, keep_missing) {
-                let shown = &line[at.min(line.len())..(at + len.min(60)).min(line.len())];
-                let found = match String::from_utf8_lossy(shown).trim() {
-                    "" if line[at.min(line.len())..].trim_ascii().is_empty() => "the end of the line".to_owned(),
-                    "" => "nothing".to_owned(),
-                    word => format!("{word:?}"),
-                };
-                self.problem = Some(Problem { line: self.lines, column: at + 1, expected, found });
+            if let Err(refusal) = self.line(line, rules) {
+                self.problem = Some(Problem::new(self.lines, line, refusal));
                 return;
             }
         }
     }
 
     #[inline]
-    fn line(&mut self, line: &[u8], keep_missing: bool) -> Result<(), Refusal> {
+    fn line(&mut self, line: &[u8], rules: Rules) -> Result<(), Refusal> {
         let text = line.strip_suffix(b"\r").unwrap_or(line);
         if let Some(at) = memchr::memchr2(b'\r', 0, text)
             && text[at..].iter().any(|&b| b != b'\r')
@@ -97,6 +104,28 @@ impl Piece {
             }
             _ => {}
         }
+        let grade = match rules.labels {
+            Some(limit) => self.row_labels(line, &mut at, limit).map(|()| 0.0)?,
+            None => self.grade_and_query(line, &mut at)?,
+        };
+        self.row(line, &mut at, rules)?;
+        if rules.labels.is_some() {
+            self.label_ends.push(self.labels.len());
+        }
+        self.grades.push(grade);
+        if line.get(at) == Some(&b'#') {
+            self.documents.fill_to(self.grades.len() - 1);
+            self.documents.push(document_id(&line[at + 1..]));
+        } else if !self.documents.is_empty() {
+            self.documents.push(b"");
+        }
+        Ok(())
+    }
+
+    /// The grade of a row and, where it has one, its query.
+    #[inline]
+    fn grade_and_query(&mut self, line: &[u8], place: &mut usize) -> Result<f64, Refusal> {
+        let mut at = *place;
         let end = token_end(line, at);
         let grade = match &line[at..end] {
             [digit @ b'0'..=b'9'] => f64::from(digit - b'0'),
@@ -123,14 +152,38 @@ impl Piece {
         } else {
             self.without_query += 1;
         }
-        self.row(line, &mut at, keep_missing)?;
-        self.grades.push(grade);
-        if line.get(at) == Some(&b'#') {
-            self.documents.fill_to(self.grades.len() - 1);
-            self.documents.push(document_id(&line[at + 1..]));
-        } else if !self.documents.is_empty() {
-            self.documents.push(b"");
+        *place = at;
+        Ok(grade)
+    }
+
+    /// The labels of a row, `3,7,1`; none where it begins with a feature.
+    #[inline]
+    fn row_labels(&mut self, line: &[u8], at: &mut usize, limit: u32) -> Result<(), Refusal> {
+        let end = token_end(line, *at);
+        if memchr::memchr(b':', &line[*at..end]).is_some() {
+            return Ok(());
         }
+        let mut start = *at;
+        loop {
+            let (mut next, mut label) = (start, 0u32);
+            while let Some(digit) = line.get(next).map(|b| b.wrapping_sub(b'0')).filter(|&d| d < 10) {
+                label = label.saturating_mul(10).saturating_add(u32::from(digit));
+                next += 1;
+            }
+            if next == start || next < end && line[next] != b',' {
+                let len = line[start..end].iter().position(|&b| b == b',').unwrap_or(end - start);
+                return Err((start, "labels (numbers from 0, between commas), or index:value".into(), len.max(1)));
+            }
+            if label >= limit {
+                return Err((start, format!("a label below {limit} (labels are counted from 0)").into(), next - start));
+            }
+            self.labels.push(label);
+            if next == end {
+                break;
+            }
+            start = next + 1;
+        }
+        *at = skip(line, end);
         Ok(())
     }
 
@@ -147,7 +200,7 @@ impl Piece {
 
     /// The features of a row, from `at` to the end or the comment.
     #[inline]
-    fn row(&mut self, line: &[u8], at: &mut usize, keep_missing: bool) -> Result<(), Refusal> {
+    fn row(&mut self, line: &[u8], at: &mut usize, rules: Rules) -> Result<(), Refusal> {
         let start = self.values.len();
         let (mut regular, mut width) = (self.ends.is_empty(), 0);
         let first = self.regular.map(|(first, _)| first);
@@ -157,10 +210,14 @@ impl Piece {
                 break;
             }
             let (index, after) = index(line, *at)?;
+            if index >= rules.columns {
+                let expected = format!("an index below {} (the first line counts the features)", rules.columns);
+                return Err((*at, expected.into(), after - *at));
+            }
             let (value, len) = number::leading(&line[after..]);
             let value = match value {
                 Value::Number(x) => x,
-                Value::Missing if keep_missing => f32::NAN,
+                Value::Missing if rules.keep_missing => f32::NAN,
                 other => return Err((after, expected_value(index, other), len)),
             };
             if regular && index != next {
@@ -306,7 +363,7 @@ mod tests {
 
     fn parsed(text: &str) -> Piece {
         let mut piece = Piece::default();
-        piece.parse(text.as_bytes(), false);
+        piece.parse(text.as_bytes(), Rules::default());
         piece
     }
 

@@ -1,25 +1,38 @@
 //! Data sets, queries with graded documents ([`RankSet`]) and items with labels ([`TagSet`]): what they hold, how they are
 //! read, cut, scaled, written and made up.
 
+mod arff;
+mod arff_header;
+mod arff_value;
 mod build;
 mod columns;
+mod label_xml;
+mod layout;
 mod letor;
+mod multilabel;
 mod number;
 pub mod resample;
 pub mod scale;
+mod sniff;
 mod source;
 pub mod split;
 mod strings;
 pub mod synthetic;
 mod table;
+mod tag_table;
+mod tag_write;
+mod tagging;
 mod tags;
 pub mod trec;
 mod write;
 
 pub use build::{Missing, read};
 pub use columns::{Aligned, Columns};
+pub use sniff::is_tags;
 pub use source::{read_whole, write_whole};
 pub use strings::Strings;
+pub use tag_write::{side_file, write_tags};
+pub use tagging::{TagReading, read_tags};
 pub use tags::TagSet;
 pub use write::{check_ids, write};
 

@@ -58,6 +58,36 @@ pub struct Affine {
     pub factor: Vec<f32>,
 }
 
+impl Affine {
+    /// To mean 0 and standard deviation 1 over some rows; a constant column gets the factor 0.
+    pub fn standard(features: &Features, rows: impl Iterator<Item = usize> + Clone) -> Self {
+        let mut spread = vec![Spread::NONE; features.cols()];
+        let n = rows.clone().count().max(1);
+        let every: Vec<u32> = (0..spread.len() as u32).collect();
+        spreads(features, rows, n, &every, &mut spread);
+        let (offset, factor) = spread.iter().map(|s| s.standard(n)).unzip();
+        Self { offset, factor }
+    }
+
+    /// The features under this scaling. Of sparse features only the factors are applied, so that a zero stays one.
+    pub fn apply(&self, features: &Features) -> Features {
+        let mut scaled = features.clone();
+        let cols = scaled.cols();
+        match &mut scaled {
+            Features::Dense(m) => m
+                .values_mut()
+                .chunks_exact_mut(cols.max(1))
+                .flat_map(|row| row.iter_mut().enumerate())
+                .for_each(|(j, x)| *x = (*x - self.offset[j]) * self.factor[j]),
+            Features::Sparse(m) => {
+                let (columns, values) = m.entries_mut();
+                columns.iter().zip(values).for_each(|(&j, x)| *x *= self.factor[j as usize]);
+            }
+        }
+        scaled
+    }
+}
+
 /// A scaling, ready for a data set.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scaling {
@@ -143,13 +173,8 @@ impl Scaling {
         match scale {
             Scale::None => Self::None,
             Scale::Global => {
-                let mut spread = vec![Spread::NONE; set.features.cols()];
                 let rows = units.iter().flat_map(|&q| set.span(q as usize));
-                let n = rows.clone().count();
-                let every: Vec<u32> = (0..spread.len() as u32).collect();
-                spreads(&set.features, rows, n.max(1), &every, &mut spread);
-                let (offset, factor) = spread.iter().map(|s| s.standard(n.max(1))).unzip();
-                Self::Global(Affine { offset, factor })
+                Self::Global(Affine::standard(&set.features, rows))
             }
             Scale::Query | Scale::Minmax => Self::per_query(scale, set),
         }

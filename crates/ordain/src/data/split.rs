@@ -34,7 +34,7 @@ pub fn cross_validation(n: usize, k: usize, shuffle: Option<u64>) -> Result<Vec<
     if k < 3 || k > n {
         return Err(Error::Setting {
             name: "--cv".into(),
-            expected: format!("a number of folds from 3 to the number of queries, {n}"),
+            expected: format!("a number of folds from 3 to the number of queries or items, {n}"),
             found: k.to_string(),
         });
     }

@@ -1,6 +1,6 @@
-//! Made-up ranking data, for the demo, the tests and the benchmarks.
+//! Made-up ranking and tagging data, for the demo, the tests and the benchmarks.
 
-use super::{Columns, RankSet};
+use super::{Columns, RankSet, TagSet};
 use crate::matrix::{Features, Matrix};
 use crate::random::Random;
 
@@ -67,4 +67,102 @@ impl Synthetic {
         RankSet::new(Features::Dense(Matrix::new(values, d)), columns, grades, bounds, queries)
             .expect("the parts are made to fit together")
     }
+}
+
+/// What made-up tagging data look like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenes {
+    /// Number of items.
+    pub items: usize,
+    /// Number of labels: one for each scene but the last, and objects.
+    pub labels: usize,
+    /// Number of scenes.
+    pub scenes: usize,
+    /// Standard deviation of the noise of a detector, whose signal is −1 or 1.
+    pub noise: f64,
+    /// Seed.
+    pub seed: u64,
+}
+
+impl Default for Scenes {
+    fn default() -> Self {
+        Self { items: 3000, labels: 93, scenes: 6, noise: 0.9, seed: 1 }
+    }
+}
+
+/// Words for what is seen in a scene; the last scene has no label of its own.
+const WORDS: [(&str, &str); 6] = [
+    ("beach", "sand sea wave boat sail shell umbrella swimmer surfboard gull lighthouse pier palm towel crab"),
+    ("forest", "tree moss fern trail creek deer mushroom log owl squirrel leaves waterfall hiker cabin bear"),
+    (
+        "street",
+        "car bus bicycle pedestrian sidewalk shop traffic_light crossing taxi sign lamp_post motorbike truck tram kiosk",
+    ),
+    ("kitchen", "stove sink fridge oven kettle pan plate cup spoon knife fruit bread toaster jar apron"),
+    ("office", "desk chair screen keyboard mouse printer notebook pen shelf phone whiteboard folder lamp plant badge"),
+    ("field", "cow horse sheep tractor fence hay barn windmill corn wheat dog farmer goat gate pond"),
+];
+
+impl Scenes {
+    /// Makes the data: what is on an item depends on a scene that is not seen, and each label has a noisy detector.
+    ///
+    /// An item has a scene, all equally likely. Label `s` is on the items of scene `s`; the last scene has none. Each
+    /// object is typical of a scene, half of the objects of two, and is there much more often than elsewhere: so labels
+    /// say much about one another. Feature `j` is 1 where label `j` is on the item, else −1, plus noise. Every item has
+    /// at least one label and lacks at least one.
+    ///
+    /// ```
+    /// let set = ordain::data::synthetic::Scenes::default().make();
+    /// assert_eq!((set.len(), set.labels.len(), set.features.cols()), (3000, 93, 93));
+    /// assert_eq!(set.labels[..6], ["beach", "forest", "street", "kitchen", "office", "sand"]);
+    /// ```
+    pub fn make(&self) -> TagSet {
+        let mut random = Random::new(self.seed);
+        let (scenes, n) = (self.scenes.max(1), self.labels.max(2));
+        let named = (scenes - 1).min(n);
+        let labels = label_names(scenes, n);
+        let objects = n - named;
+        let mut ranks: Vec<usize> = (0..objects).collect();
+        random.shuffle(&mut ranks);
+        let rates: Vec<Vec<f64>> = (0..objects)
+            .map(|k| {
+                // base rates are spread over a decade
+                let base = 0.031 * 10f64.powf((ranks[k] as f64 + 0.5) / objects as f64);
+                let first = k % scenes;
+                let second = (first + 1 + random.below((scenes - 1).max(1))) % scenes;
+                let typical = |s| s == first || s == second && k / scenes % 2 == 1;
+                (0..scenes).map(|s| if typical(s) { 2.6 * base } else { 0.5 * base }).collect()
+            })
+            .collect();
+        let (mut values, mut yes) = (Vec::with_capacity(self.items * n), vec![]);
+        for _ in 0..self.items {
+            let scene = random.below(scenes);
+            let mut list: Vec<u32> = vec![];
+            while list.is_empty() || list.len() == n {
+                list.clear();
+                list.extend((scene < named).then_some(scene as u32));
+                list.extend((0..objects).filter(|&k| random.uniform() < rates[k][scene]).map(|k| (named + k) as u32));
+                if n == named && list.is_empty() {
+                    list.push(0); // no object could be on it
+                }
+            }
+            let start = values.len();
+            values.extend((0..n).map(|_| (self.noise * random.normal() - 1.0) as f32));
+            list.iter().for_each(|&label| values[start + label as usize] += 2.0);
+            yes.push(list);
+        }
+        let columns = Columns { names: labels.iter().map(|name| format!("score_{name}")).collect(), numbered: false };
+        TagSet::new(Features::Dense(Matrix::new(values, n)), columns, labels, yes)
+            .expect("the parts are made to fit together")
+    }
+}
+
+/// Scenes but for the last, then objects; object `k` is typical of scene `k mod scenes`.
+fn label_names(scenes: usize, n: usize) -> Vec<String> {
+    let scene = |s: usize| WORDS.get(s).map_or_else(|| format!("scene_{}", s + 1), |(name, _)| (*name).to_owned());
+    let object = |k: usize| {
+        let word = WORDS.get(k % scenes).and_then(|(_, words)| words.split(' ').nth(k / scenes));
+        word.map_or_else(|| format!("object_{:02}", k + 1), str::to_owned)
+    };
+    (0..scenes - 1).map(scene).chain((0..).map(object)).take(n).collect()
 }

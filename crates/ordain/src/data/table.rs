@@ -16,13 +16,14 @@ pub(super) fn read(path: &Path, delimiter: u8, into: &mut Builder) -> Result<()>
         .iter()
         .map(|name| String::from_utf8_lossy(name).trim_start_matches('\u{feff}').trim().to_owned())
         .collect();
+    check_separator(path, &header)?;
     let find = |name: &str| header.iter().position(|h| h == name);
     let (label, document, weight) = (find("label"), find("docid"), find("weight"));
     let query = find("qid").ok_or_else(|| Error::Parse {
         path: path.into(),
         line: 1,
         column: 1,
-        expected: "a header with a column named qid (and label, docid, weight; the rest are features)".into(),
+        expected: "a header with a column named qid for queries (and label, docid, weight; the rest are features), or a column named labels or --labels a,b,c for items".into(),
         found: format!("{:?}", short(&header.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(","))),
     })?;
     let special = [label, document, weight, Some(query)];
@@ -72,8 +73,23 @@ pub(super) fn read(path: &Path, delimiter: u8, into: &mut Builder) -> Result<()>
     Ok(())
 }
 
+/// Refuses a header in one piece that another separator would cut.
+pub(super) fn check_separator(path: &Path, header: &[String]) -> Result<()> {
+    let [whole] = header else { return Ok(()) };
+    match whole.chars().find(|c| [';', '\t', ','].contains(c)) {
+        None => Ok(()),
+        Some(found) => Err(Error::Parse {
+            path: path.into(),
+            line: 1,
+            column: 1,
+            expected: "columns separated by , (in a .tsv file by tabs)".into(),
+            found: if found == '\t' { "tabs".into() } else { format!("the separator {found}") },
+        }),
+    }
+}
+
 /// The line of the first byte from here on that is not a line end; the file is read again for it.
-fn line_at(path: &Path, byte: u64) -> usize {
+pub(super) fn line_at(path: &Path, byte: u64) -> usize {
     use std::io::Read;
     let Ok(mut source) = Source::open(path) else { return 1 };
     let (mut at, mut line, mut before, mut part) = (0u64, 1, 0u8, vec![0; 1 << 16]);
@@ -90,7 +106,7 @@ fn line_at(path: &Path, byte: u64) -> usize {
     line
 }
 
-fn broken(path: &Path, error: csv::Error) -> Error {
+pub(super) fn broken(path: &Path, error: csv::Error) -> Error {
     let line = error.position().map_or(1, |p| line_at(path, p.byte()));
     match error.into_kind() {
         csv::ErrorKind::Io(reason) => Error::Io { path: path.into(), action: "read", reason },

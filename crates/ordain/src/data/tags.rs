@@ -34,7 +34,7 @@ pub struct TagSet {
 
 /// Lists of numbers in one block.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Lists {
+pub(super) struct Lists {
     values: Vec<u32>,
     ends: Vec<usize>,
 }
@@ -49,6 +49,45 @@ impl Lists {
             all.ends.push(all.values.len());
         }
         all
+    }
+
+    /// Adds a list, ascending and each value once.
+    pub(super) fn push(&mut self, list: &[u32]) {
+        let start = self.values.len();
+        self.values.extend_from_slice(list);
+        let new = &mut self.values[start..];
+        if !new.windows(2).all(|pair| pair[0] < pair[1]) {
+            new.sort_unstable();
+            let mut kept = usize::from(!new.is_empty());
+            for k in 1..new.len() {
+                if new[k] != new[kept - 1] {
+                    new[kept] = new[k];
+                    kept += 1;
+                }
+            }
+            self.values.truncate(start + kept);
+        }
+        self.ends.push(self.values.len());
+    }
+
+    /// Adds the lists `0..n` of another, their values put through a table.
+    pub(super) fn append(&mut self, other: &Self, n: usize, place: &[u32]) {
+        let mut list = vec![];
+        for i in 0..n {
+            list.clear();
+            list.extend(other.get(i).iter().map(|&label| place[label as usize]));
+            self.push(&list);
+        }
+    }
+
+    /// All values, list after list.
+    pub(super) fn values(&self) -> &[u32] {
+        &self.values
+    }
+
+    /// Puts every value through a table.
+    pub(super) fn renumber(&mut self, place: impl Fn(u32) -> u32) {
+        self.values.iter_mut().for_each(|value| *value = place(*value));
     }
 
     fn get(&self, i: usize) -> &[u32] {
@@ -78,6 +117,19 @@ impl TagSet {
         }
         let (yes, unknown) = (Lists::of(yes), Lists::default());
         Ok(Self { features, columns, labels, labelled: true, yes, unknown, items: None })
+    }
+
+    /// A set from lists that are known to fit.
+    pub(super) fn of_lists(
+        (features, columns): (Features, Columns),
+        labels: Vec<String>,
+        labelled: bool,
+        (yes, unknown): (Lists, Lists),
+        items: Strings,
+    ) -> Self {
+        let unknown = if unknown.values.is_empty() { Lists::default() } else { unknown };
+        let items = Some(items).filter(|items| !items.is_empty());
+        Self { features, columns, labels, labelled, yes, unknown, items }
     }
 
     /// The same, where it is not known of item `i` whether the labels `unknown[i]` apply.
@@ -127,6 +179,11 @@ impl TagSet {
         !self.unknown.values.is_empty()
     }
 
+    /// Whether the file named its items.
+    pub fn has_items(&self) -> bool {
+        self.items.is_some()
+    }
+
     /// The id of item `i`: the one of the file, else its number, from 1.
     pub fn item(&self, i: usize) -> Cow<'_, str> {
         match self.items.as_ref().map(|items| items.get(i)) {
@@ -138,7 +195,7 @@ impl TagSet {
     /// The item with this id.
     pub fn find_item(&self, wanted: &str) -> Result<usize> {
         let found = (0..self.len()).find(|&i| self.item(i) == wanted);
-        found.ok_or_else(|| Error::unknown("item", wanted, (0..self.len().min(50)).map(|i| self.item(i).into_owned())))
+        found.ok_or_else(|| Error::unknown("item", wanted, (0..self.len()).map(|i| self.item(i).into_owned())))
     }
 
     /// The label of this name.
@@ -171,6 +228,32 @@ impl TagSet {
         let mut counts = vec![0; self.labels.len()];
         units.iter().flat_map(|&i| self.yes(i as usize)).for_each(|&label| counts[label as usize] += 1);
         counts
+    }
+
+    /// The labels that are on none of some items.
+    ///
+    /// ```
+    /// # use ordain::{data::{Columns, TagSet}, matrix::{Features, Matrix}};
+    /// # let features = Features::Dense(Matrix::new(vec![0.5, 1.0, 2.0], 1));
+    /// # let columns = Columns { names: vec!["size".into()], numbered: false };
+    /// let labels = vec!["sea".into(), "sky".into()];
+    /// let set = TagSet::new(features, columns, labels, vec![vec![0, 1], vec![], vec![1]])?;
+    /// assert_eq!((set.silent_labels(&[1, 2]), set.bare_items(&[0, 1, 2])), (vec![0], 1));
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
+    pub fn silent_labels(&self, units: &[u32]) -> Vec<u32> {
+        (0u32..).zip(self.label_counts(units)).filter(|&(_, count)| count == 0).map(|(label, _)| label).collect()
+    }
+
+    /// How many of some items are known to have no label.
+    pub fn bare_items(&self, units: &[u32]) -> usize {
+        units.iter().filter(|&&i| self.yes(i as usize).is_empty() && self.unknown(i as usize).is_empty()).count()
+    }
+
+    /// Of how many of some items nothing is known: every label is unknown.
+    pub fn blank_items(&self, units: &[u32]) -> usize {
+        let n = self.labels.len();
+        units.iter().filter(|&&i| n > 0 && self.unknown(i as usize).len() == n).count()
     }
 
     /// Refuses a set without labels.
@@ -220,6 +303,21 @@ impl TagSet {
     /// Puts `means[j]` where a value of column `j` is missing, or 0 without means.
     pub fn fill_missing(&mut self, means: Option<&[f32]>) {
         columns::fill(&mut self.features, means);
+    }
+
+    /// A digest of the items themselves: ids and features, whichever labels they have.
+    pub fn items_digest(&self) -> String {
+        let mut hash = blake3::Hasher::new();
+        let mut bytes: Vec<u8> = (self.len() as u64).to_le_bytes().to_vec();
+        let mut add = |name: &str| {
+            bytes.extend_from_slice(&(name.len() as u64).to_le_bytes());
+            bytes.extend_from_slice(name.as_bytes());
+        };
+        self.columns.names.iter().for_each(|name| add(name));
+        (0..self.len()).for_each(|i| add(&self.item(i)));
+        hash.update(&bytes);
+        columns::hash(&self.features, &mut hash);
+        hash.finalize().to_hex().to_string()
     }
 
     /// A digest of all that a fit depends on: labels and features.

@@ -1,20 +1,31 @@
 //! Named methods: settings, `fit`, and what is fitted. Each composes the modules below it.
 
+mod centre;
+pub mod core_choice;
+mod count;
+pub mod cstar;
 pub mod dorm;
 mod journal;
 mod linear;
 mod lists;
+mod one_vs_rest;
 pub mod rankmatch;
 pub mod ranksvm;
 mod search;
 mod settings;
+mod stage;
+pub mod tagger;
 
+pub use count::CountModel;
+pub use cstar::{CStar, Core, FittedTags, TagFacts, TagFeatures, TagLoss, TagScale, TagTraining};
 pub use dorm::Dorm;
 pub use journal::Journal;
 pub use linear::{Contribution, LinearRanker, PlaceProbabilities};
 pub use lists::Subset;
+pub use one_vs_rest::OneVsRest;
 pub use rankmatch::RankMatch;
 pub use ranksvm::RankSvm;
+pub use tagger::{Scored, TagPrediction, TagReason, TagWork, Tagger, Trainer};
 
 use crate::data::{Missing, RankSet};
 use crate::error::{Error, Result};
@@ -77,9 +88,143 @@ pub struct Setting {
     pub help: &'static str,
 }
 
-/// A method with its settings; written `ranksvm[lambda=1,scale=query]`.
+/// What a method is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Queries with documents to an ordering.
+    Rank,
+    /// Items to labels.
+    Annotate,
+}
+
+impl Task {
+    /// The name in files and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rank => "rank",
+            Self::Annotate => "annotate",
+        }
+    }
+
+    /// What it is learned from, one by one.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Rank => "query",
+            Self::Annotate => "item",
+        }
+    }
+}
+
+/// A method of any task with its settings; written `ranksvm[lambda=1,scale=query]`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Method {
+    /// It ranks.
+    Rank(RankMethod),
+    /// It annotates.
+    Annotate(CStar),
+}
+
+impl Method {
+    /// The names of all methods.
+    pub const NAMES: [&'static str; 5] = ["ranksvm", "rankmatch", "dorm", "cstar", "independent"];
+
+    /// The method of this name, with its defaults.
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "ranksvm" => Ok(Self::Rank(RankMethod::RankSvm(RankSvm::default()))),
+            "rankmatch" => Ok(Self::Rank(RankMethod::RankMatch(RankMatch::default()))),
+            "dorm" => Ok(Self::Rank(RankMethod::Dorm(Dorm::default()))),
+            "cstar" => Ok(Self::Annotate(CStar::default())),
+            "independent" => Ok(Self::Annotate(CStar::independent())),
+            _ => Err(Error::unknown("method", name, Self::NAMES)),
+        }
+    }
+
+    /// What it is for.
+    pub fn task(&self) -> Task {
+        match self {
+            Self::Rank(_) => Task::Rank,
+            Self::Annotate(_) => Task::Annotate,
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Rank(method) => method.name(),
+            Self::Annotate(method) => method.name(),
+        }
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> &'static [Setting] {
+        match self {
+            Self::Rank(method) => method.settings(),
+            Self::Annotate(method) => method.known_settings(),
+        }
+    }
+
+    /// Changes a setting, given as `name=value`.
+    pub fn set(&mut self, assignment: &str) -> Result<()> {
+        let Some((name, value)) = assignment.split_once('=') else {
+            return Err(Error::Setting {
+                name: "--set".into(),
+                expected: match self {
+                    Self::Annotate(CStar { core: Some(_), .. }) => {
+                        "name=value (names of a core stand between ;, as in core=red;green)".into()
+                    }
+                    _ => "name=value".into(),
+                },
+                found: assignment.into(),
+            });
+        };
+        let (name, value) = (name.trim(), value.trim());
+        let known = self.settings().iter().map(|s| s.name).chain(["c"]);
+        if !known.clone().any(|known| known == name) {
+            return Err(Error::unknown("setting", name, known));
+        }
+        match self {
+            Self::Rank(RankMethod::RankSvm(method)) => method.set(name, value),
+            Self::Rank(RankMethod::RankMatch(method)) => method.set(name, value),
+            Self::Rank(RankMethod::Dorm(method)) => method.set(name, value),
+            Self::Annotate(method) => method.set(name, value),
+        }
+    }
+
+    /// Whether something is left to be chosen by validation.
+    pub fn chooses(&self) -> bool {
+        match self {
+            Self::Rank(method) => method.chooses(),
+            Self::Annotate(method) => method.chooses(),
+        }
+    }
+
+    /// The method, if it ranks; otherwise says so.
+    pub fn ranking(self) -> Result<RankMethod> {
+        match self {
+            Self::Rank(method) => Ok(method),
+            Self::Annotate(method) => Err(Error::Data {
+                expected: "a method that ranks".into(),
+                found: format!("{}, which annotates", method.name()),
+            }),
+        }
+    }
+
+    /// The method, if it annotates; otherwise says so.
+    pub fn annotating(self) -> Result<CStar> {
+        match self {
+            Self::Annotate(method) => Ok(method),
+            Self::Rank(method) => Err(Error::Data {
+                expected: "a method that annotates".into(),
+                found: format!("{}, which ranks", method.name()),
+            }),
+        }
+    }
+}
+
+/// A method that ranks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RankMethod {
     /// Linear RankSVM.
     RankSvm(RankSvm),
     /// The exponential family over orders.
@@ -88,20 +233,7 @@ pub enum Method {
     Dorm(Dorm),
 }
 
-impl Method {
-    /// The names of all methods.
-    pub const NAMES: [&'static str; 3] = ["ranksvm", "rankmatch", "dorm"];
-
-    /// The method of this name, with its defaults.
-    pub fn named(name: &str) -> Result<Self> {
-        match name {
-            "ranksvm" => Ok(Self::RankSvm(RankSvm::default())),
-            "rankmatch" => Ok(Self::RankMatch(RankMatch::default())),
-            "dorm" => Ok(Self::Dorm(Dorm::default())),
-            _ => Err(Error::unknown("method", name, Self::NAMES)),
-        }
-    }
-
+impl RankMethod {
     /// Its name.
     pub fn name(&self) -> &'static str {
         match self {
@@ -117,27 +249,6 @@ impl Method {
             Self::RankSvm(_) => RankSvm::SETTINGS,
             Self::RankMatch(_) => RankMatch::SETTINGS,
             Self::Dorm(_) => Dorm::SETTINGS,
-        }
-    }
-
-    /// Changes a setting, given as `name=value`.
-    pub fn set(&mut self, assignment: &str) -> Result<()> {
-        let Some((name, value)) = assignment.split_once('=') else {
-            return Err(Error::Setting {
-                name: "--set".into(),
-                expected: "name=value".into(),
-                found: assignment.into(),
-            });
-        };
-        let (name, value) = (name.trim(), value.trim());
-        let known = self.settings().iter().map(|s| s.name).chain(["c"]);
-        if !known.clone().any(|known| known == name) {
-            return Err(Error::unknown("setting", name, known));
-        }
-        match self {
-            Self::RankSvm(method) => method.set(name, value),
-            Self::RankMatch(method) => method.set(name, value),
-            Self::Dorm(method) => method.set(name, value),
         }
     }
 
@@ -233,6 +344,20 @@ impl fmt::Display for Method {
     }
 }
 
+impl FromStr for RankMethod {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        text.parse::<Method>()?.ranking()
+    }
+}
+
+impl FromStr for CStar {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        text.parse::<Method>()?.annotating()
+    }
+}
+
 /// What a method is fitted on.
 pub struct Training<'a> {
     /// The data.
@@ -283,6 +408,15 @@ pub struct Chosen {
     pub queries: usize,
     /// All that was tried, in order.
     pub candidates: Vec<Candidate>,
+}
+
+impl Chosen {
+    /// The candidate that was taken: the first of the best.
+    pub fn best(&self) -> Option<&Candidate> {
+        let loss = self.metric.parse::<Metric>().is_ok_and(Metric::is_loss);
+        let better = |a: f64, b: f64| if loss { a < b } else { a > b };
+        self.candidates.iter().reduce(|best, next| if better(next.value, best.value) { next } else { best })
+    }
 }
 
 /// What is known of a training, besides the parameters that it gave.

@@ -65,7 +65,7 @@ pub(super) fn count(name: &str, value: &str) -> Result<usize> {
 }
 
 /// `lambda`, or `c` = 1/lambda; `auto` leaves it to validation.
-fn lambda(name: &str, value: &str) -> Result<Choice<Positive>> {
+pub(super) fn lambda(name: &str, value: &str) -> Result<Choice<Positive>> {
     if value == "auto" {
         return Ok(Choice::Auto);
     }

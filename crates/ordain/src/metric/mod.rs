@@ -6,8 +6,10 @@
 pub mod calibration;
 mod query;
 pub mod stats;
+mod tags;
 
 pub use query::Query;
+pub use tags::{TagScores, evaluate_tags};
 
 use crate::data::RankSet;
 use crate::error::{Error, Result};
@@ -36,10 +38,22 @@ pub enum Kind {
     Wta,
     /// Precision at the number of relevant documents (break-even point, R-precision).
     Bep,
+    /// The same of labels, where the model is not told their number.
+    BepLearned,
     /// Kendall's tau-b between scores and grades; from −1 to 1.
     Kendall,
     /// Share of the pairs of different grades that are in the right order; a tied pair counts ½ where ties are averaged.
     Pairs,
+    /// Average precision, under the name that it has for the labels of one item.
+    Ap,
+    /// Share of the pairs of a label that applies and one that does not that are in the wrong order; of labels.
+    RankLoss,
+    /// How many labels have to be taken from the top to have all that apply; of labels.
+    Coverage,
+    /// Share of the labels that are wrong in a set of labels: missing, or too many.
+    Hamming,
+    /// `2 |A ∩ B| / (|A| + |B|)` of the set of labels and the right one.
+    F1,
 }
 
 /// A metric, with its cut-off where it has one; written `ndcg@10`.
@@ -51,7 +65,7 @@ pub struct Metric {
     pub k: Option<usize>,
 }
 
-const NAMES: [(&str, Kind, Cut); 11] = [
+const NAMES: [(&str, Kind, Cut); 17] = [
     ("ndcg", Kind::Ndcg, Cut::May),
     ("dcg", Kind::Dcg, Cut::May),
     ("map", Kind::Map, Cut::Not),
@@ -61,8 +75,14 @@ const NAMES: [(&str, Kind, Cut); 11] = [
     ("err", Kind::Err, Cut::Must),
     ("wta", Kind::Wta, Cut::Not),
     ("bep", Kind::Bep, Cut::Not),
+    ("bep_learned", Kind::BepLearned, Cut::Not),
     ("kendall", Kind::Kendall, Cut::Not),
     ("pairs", Kind::Pairs, Cut::Not),
+    ("ap", Kind::Ap, Cut::Not),
+    ("rankloss", Kind::RankLoss, Cut::Not),
+    ("coverage", Kind::Coverage, Cut::Not),
+    ("hamming", Kind::Hamming, Cut::Not),
+    ("f1", Kind::F1, Cut::Not),
 ];
 
 #[derive(Clone, Copy, PartialEq)]
@@ -70,6 +90,18 @@ enum Cut {
     May,
     Must,
     Not,
+}
+
+impl Metric {
+    /// Whether less is better.
+    pub fn is_loss(self) -> bool {
+        matches!(self.kind, Kind::RankLoss | Kind::Coverage | Kind::Hamming)
+    }
+
+    /// Whether it measures a set of labels, not a ranking of them.
+    pub fn of_sets(self) -> bool {
+        matches!(self.kind, Kind::Hamming | Kind::F1)
+    }
 }
 
 impl fmt::Display for Metric {
@@ -142,14 +174,14 @@ pub enum Discount {
     Letor,
 }
 
-/// What a query counts in which nothing is relevant.
+/// What a query counts in which nothing is relevant, or an item without labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Empty {
     /// It is left out, and counted as such.
     Skip,
     /// 0.
     Zero,
-    /// 1 for NDCG, MAP and the other normalised metrics; 0 for those that are a count.
+    /// 1 for NDCG, MAP and the other normalised metrics; 0 for those that are a count or a loss.
     One,
 }
 
@@ -192,6 +224,9 @@ pub struct Convention {
     pub relevant_from: Option<f64>,
     /// Whether scores are compared as `f32`, as the tool does that the preset is named after.
     pub single: bool,
+    /// Whether `ap`, `rankloss` and `coverage` of labels follow scikit-learn: tied labels all stand at the last of their
+    /// places, and an item with no label or with all counts, unless `empty` leaves it out; see [`evaluate_tags`].
+    pub labels_last: bool,
 }
 
 impl Convention {
@@ -205,6 +240,7 @@ impl Convention {
         ties: Ties::Average,
         relevant_from: None,
         single: false,
+        labels_last: false,
     };
 
     /// All presets.
@@ -220,7 +256,7 @@ impl Convention {
             ..Self::STANDARD
         },
         Self { name: "trec", gain: Gain::Linear, empty: Empty::Zero, ties: Ties::Id, single: true, ..Self::STANDARD },
-        Self { name: "sklearn", gain: Gain::Linear, empty: Empty::Zero, ..Self::STANDARD },
+        Self { name: "sklearn", gain: Gain::Linear, empty: Empty::Zero, labels_last: true, ..Self::STANDARD },
         Self { name: "lightgbm", empty: Empty::One, ties: Ties::Input, ..Self::STANDARD },
         Self { name: "xgboost", empty: Empty::One, ties: Ties::Input, single: true, ..Self::STANDARD },
     ];

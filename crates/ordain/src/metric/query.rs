@@ -20,13 +20,13 @@ pub struct Query<'a> {
 }
 
 /// Grades in ranked order; `ends[g]` is where group g ends.
-struct Ranked {
+pub(super) struct Ranked {
     grades: Vec<f64>,
     ends: Vec<usize>,
 }
 
 impl Ranked {
-    fn groups(&self) -> impl Iterator<Item = (usize, &[f64])> {
+    pub(super) fn groups(&self) -> impl Iterator<Item = (usize, &[f64])> {
         (0..self.ends.len()).map(|g| {
             let start = if g == 0 { 0 } else { self.ends[g - 1] };
             (start, &self.grades[start..self.ends[g]])
@@ -41,7 +41,7 @@ impl Query<'_> {
         metrics.iter().map(|&metric| self.one(metric, by, max_grade, &ranked)).collect()
     }
 
-    fn ranked(&self, by: &Convention, ties: Ties) -> Ranked {
+    pub(super) fn ranked(&self, by: &Convention, ties: Ties) -> Ranked {
         let key = |i: u32| {
             let score = self.scores[i as usize];
             let score = if by.single { f64::from(score as f32) } else { score };
@@ -69,7 +69,7 @@ impl Query<'_> {
         Ranked { grades: order.iter().map(|&i| self.grades[i as usize]).collect(), ends }
     }
 
-    fn one(&self, metric: Metric, by: &Convention, max_grade: f64, ranked: &Ranked) -> Result<Option<f64>> {
+    pub(super) fn one(&self, metric: Metric, by: &Convention, max_grade: f64, ranked: &Ranked) -> Result<Option<f64>> {
         let k = metric.k.unwrap_or(usize::MAX);
         let relevant = |grade: f64| by.relevant_from.map_or(grade > 0.0, |from| grade >= from);
         let judged = || self.grades.iter().chain(self.unretrieved).copied();
@@ -103,10 +103,14 @@ impl Query<'_> {
             }
             Kind::Precision if total == 0 => empty(false),
             Kind::Precision => Some(hits(ranked, k, relevant) / k as f64),
-            Kind::Map | Kind::Recall | Kind::Mrr | Kind::Bep | Kind::Wta if total == 0 => empty(true),
-            Kind::Map => Some(average_precision(ranked, relevant) / total as f64),
+            Kind::Map | Kind::Ap | Kind::Recall | Kind::Mrr | Kind::Bep | Kind::BepLearned | Kind::Wta
+                if total == 0 =>
+            {
+                empty(true)
+            }
+            Kind::Map | Kind::Ap => Some(average_precision(ranked, relevant) / total as f64),
             Kind::Recall => Some(hits(ranked, k, relevant) / total as f64),
-            Kind::Bep => Some(hits(ranked, total, relevant) / total as f64),
+            Kind::Bep | Kind::BepLearned => Some(hits(ranked, total, relevant) / total as f64),
             Kind::Mrr => Some(reciprocal_rank(ranked, relevant)),
             Kind::Wta => {
                 let best = judged().fold(f64::NEG_INFINITY, f64::max);
@@ -121,6 +125,15 @@ impl Query<'_> {
                 }
             }
             Kind::Kendall => self.kendall(by).or(empty(true)),
+            Kind::RankLoss | Kind::Coverage | Kind::Hamming | Kind::F1 => {
+                return Err(Error::Setting {
+                    name: "metric".into(),
+                    expected:
+                        "a metric of ranked documents, such as ndcg@10, map or pairs (this one is of items with labels)"
+                            .into(),
+                    found: metric.to_string(),
+                });
+            }
         })
     }
 

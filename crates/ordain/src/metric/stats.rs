@@ -27,6 +27,16 @@ pub fn interval(values: &[f64], seed: u64) -> (f64, f64) {
     (quantile(&means, 0.025), quantile(&means, 0.975))
 }
 
+/// A 95 % interval of the difference of two means over the same units, by the same bootstrap over the differences.
+///
+/// ```
+/// let (low, high) = ordain::metric::stats::paired_interval(&[0.5, 0.7, 0.9], &[0.4, 0.6, 0.8], 1);
+/// assert!((low - 0.1).abs() < 1e-12 && (high - 0.1).abs() < 1e-12); // the units differ, their gain does not
+/// ```
+pub fn paired_interval(a: &[f64], b: &[f64], seed: u64) -> (f64, f64) {
+    interval(&a.iter().zip(b).map(|(x, y)| x - y).collect::<Vec<f64>>(), seed)
+}
+
 /// The point below which a share `p` of the sorted values lies, between neighbours by proportion.
 fn quantile(sorted: &[f64], p: f64) -> f64 {
     let at = p * (sorted.len() - 1) as f64;
@@ -108,6 +118,22 @@ mod tests {
             .count();
         // 95 % of 400 is 380, standard deviation 4.4; the percentile interval is a little short at n = 40
         assert!((360..=396).contains(&covered), "{covered}");
+    }
+
+    #[test]
+    fn paired_intervals_cover_the_difference_and_know_the_pairs() {
+        let mut random = Random::new(7);
+        let (mut covered, mut width, mut apart) = (0, 0.0, 0.0);
+        for seed in 0..400 {
+            let a: Vec<f64> = (0..40).map(|_| random.normal()).collect();
+            let b: Vec<f64> = a.iter().map(|x| x - 0.2 + 0.1 * random.normal()).collect();
+            let (low, high) = paired_interval(&a, &b, seed);
+            covered += usize::from(low <= 0.2 && 0.2 <= high);
+            width += high - low;
+            apart += interval(&a, seed).1 - interval(&a, seed).0;
+        }
+        assert!((360..=396).contains(&covered), "{covered}");
+        assert!(width < 0.2 * apart, "{width} {apart}"); // the units vary ten times as much as the differences
     }
 
     #[test]

@@ -1,3 +1,4 @@
 //! Parameters to scores and back; none of them sees an answer.
 
+pub mod labels;
 pub mod rows;

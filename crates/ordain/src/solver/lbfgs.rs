@@ -120,9 +120,10 @@ impl Solver for Lbfgs<'_> {
             axpy(length, &p, &mut self.next.0);
             // weak Wolfe conditions by bisection; what cannot be evaluated is too far
             let objective = self.evaluate(true).unwrap_or(f64::INFINITY);
-            if objective > self.objective + 1e-4 * length * slope + rounding {
+            let ahead = dot(&self.next.1, &p);
+            if objective > self.objective + 1e-4 * length * slope + rounding || !ahead.is_finite() {
                 high = length;
-            } else if dot(&self.next.1, &p) < 0.9 * slope {
+            } else if ahead < 0.9 * slope {
                 low = length;
             } else {
                 let (way, change) = (difference(&self.next.0, &self.theta), difference(&self.next.1, &self.grad));

@@ -2,6 +2,9 @@
 
 use crate::error::{Error, Result};
 
+pub use super::star_forced::Forced;
+pub use super::star_max::{Best, MaxWork, Search};
+
 /// What is known of a label beforehand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clamp {
@@ -41,11 +44,20 @@ pub struct Star {
     core: Vec<u32>,
     /// Row c: the links of core label c to all labels, 0 to itself; a pair inside the core stands in both rows.
     links: Vec<f64>,
+    /// Where a label stands in the core, [`NOT_CORE`] for the others.
+    place: Vec<u8>,
+    /// What all links together can add to a label, and what they can take from it: sums of the positive and of the
+    /// negative ones.
+    pub(super) above: Vec<f64>,
+    pub(super) below: Vec<f64>,
 }
+
+/// The place of a label that is not in the core, after all places.
+pub(super) const NOT_CORE: u8 = u8::MAX;
 
 impl Star {
     /// A star over `n` labels. `links` has a row of `n` per core label; a pair inside the core is read from the row of the
-    /// one that comes first in `core`, and what a label has to itself is not read.
+    /// one that comes first in `core`, and what a label has to itself is not read. O(`links`).
     pub fn new(n: usize, core: &[u32], links: &[f64]) -> Result<Self> {
         let c = core.len();
         let mut seen = core.to_vec();
@@ -65,13 +77,25 @@ impl Star {
             return Err(Error::NotFinite { what: "a link" });
         }
         let mut links = links.to_vec();
+        let mut place = vec![NOT_CORE; n];
         for (a, &label) in core.iter().enumerate() {
             links[a * n + label as usize] = 0.0;
+            place[label as usize] = a as u8;
             for (b, &other) in core.iter().enumerate().skip(a + 1) {
                 links[b * n + label as usize] = links[a * n + other as usize];
             }
         }
-        Ok(Self { n, core: core.to_vec(), links })
+        let (mut above, mut below) = (vec![0.0; n], vec![0.0; n]);
+        for row in links.chunks_exact(n.max(1)) {
+            for ((up, down), &g) in above.iter_mut().zip(&mut below).zip(row) {
+                *up += if g > 0.0 { g } else { 0.0 };
+                *down += if g < 0.0 { g } else { 0.0 };
+            }
+        }
+        if above.iter().chain(&below).any(|x| !x.is_finite()) {
+            return Err(Error::NotFinite { what: "a sum of links" });
+        }
+        Ok(Self { n, core: core.to_vec(), links, place, above, below })
     }
 
     /// Number of labels.
@@ -94,13 +118,63 @@ impl Star {
         &self.links[c * self.n..(c + 1) * self.n]
     }
 
-    /// The score of a set.
+    /// Where the links inside a set stand among the rows of [`Star::new`]: each pair once.
+    pub fn each_pair(&self, set: &[u32], mut visit: impl FnMut(usize)) {
+        for &label in set {
+            let c = self.place[label as usize];
+            if c != NOT_CORE {
+                let row = c as usize * self.n;
+                set.iter().filter(|&&i| self.place[i as usize] > c).for_each(|&i| visit(row + i as usize));
+            }
+        }
+    }
+
+    /// Changes links at places among the rows of [`Star::new`]; O(C) each.
+    pub fn set_links(&mut self, changes: impl Iterator<Item = (usize, f64)>) {
+        for (at, g) in changes {
+            let (c, i) = (at / self.n, at % self.n);
+            self.links[at] = g;
+            self.bound(i);
+            if self.place[i] != NOT_CORE {
+                let label = self.core[c] as usize;
+                self.links[self.place[i] as usize * self.n + label] = g;
+                self.bound(label);
+            }
+        }
+    }
+
+    /// What links can add to a label and take from it.
+    fn bound(&mut self, i: usize) {
+        let (mut above, mut below) = (0.0, 0.0);
+        for row in self.links.chunks_exact(self.n) {
+            above += row[i].max(0.0);
+            below += row[i].min(0.0);
+        }
+        (self.above[i], self.below[i]) = (above, below);
+    }
+
+    /// Where each label stands in the core.
+    pub(super) fn places(&self) -> &[u8] {
+        &self.place
+    }
+
+    /// The score of a set: `f(t)` summed in the order of `set`, the links of one core label after the other. O(C k).
+    ///
+    /// ```
+    /// let star = ordain::structure::star::Star::new(3, &[1], &[4.0, 0.0, -1.0])?;
+    /// assert_eq!(star.score(&[1.0, 2.0, 3.0], &[0, 1]), 1.0 + 2.0 + 4.0);
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
     pub fn score(&self, scores: &[f64], set: &[u32]) -> f64 {
         let own: f64 = set.iter().map(|&i| scores[i as usize]).sum();
+        let inside = set.iter().fold(0u32, |inside, &i| match self.place[i as usize] {
+            NOT_CORE => inside,
+            c => inside | 1 << c,
+        });
         let mut pairs = 0.0;
-        for (c, &label) in self.core.iter().enumerate().filter(|(_, label)| set.contains(label)) {
-            let later = |i: u32| !self.core[..c].contains(&i) && i != label;
-            pairs += set.iter().filter(|&&i| later(i)).map(|&i| self.links(c)[i as usize]).sum::<f64>();
+        for c in (0..self.core.len()).filter(|c| inside >> c & 1 == 1) {
+            let row = self.links(c);
+            pairs += set.iter().map(|&i| i as usize).filter(|&i| self.place[i] > c as u8).map(|i| row[i]).sum::<f64>();
         }
         own + pairs
     }

@@ -146,7 +146,7 @@ impl<'a> StarSum<'a> {
                     1 => self.group::<1>(scores, first, r, top_score, work, &mut sums),
                     2 => self.group::<2>(scores, first, r, top_score, work, &mut sums),
                     4 => self.group::<4>(scores, first, r, top_score, work, &mut sums),
-                    _ => self.group::<LANES>(scores, first, r, top_score, work, &mut sums),
+                    _ => self.wide_group(scores, first, r, top_score, work, &mut sums),
                 };
             if !done {
                 (first..first + lanes).filter(|&mask| fits(mask)).for_each(|mask| {
@@ -208,8 +208,54 @@ impl<'a> StarSum<'a> {
         sum
     }
 
+    /// Eight configurations, in wider registers where the machine has them: the same operations, the same bits.
+    #[cfg(target_arch = "x86_64")]
+    #[allow(unsafe_code)] // the one call of code for a newer processor, after a look at the processor
+    fn wide_group(
+        &self,
+        scores: &[f64],
+        first: usize,
+        r: usize,
+        top_score: f64,
+        work: &mut SumWork,
+        sums: &mut Sums,
+    ) -> bool {
+        #[target_feature(enable = "avx2")]
+        fn avx2(
+            sum: &StarSum,
+            scores: &[f64],
+            first: usize,
+            r: usize,
+            top_score: f64,
+            work: &mut SumWork,
+            sums: &mut Sums,
+        ) -> bool {
+            sum.group::<LANES>(scores, first, r, top_score, work, sums)
+        }
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has AVX2.
+            return unsafe { avx2(self, scores, first, r, top_score, work, sums) };
+        }
+        self.group::<LANES>(scores, first, r, top_score, work, sums)
+    }
+
+    /// Eight configurations.
+    #[cfg(not(target_arch = "x86_64"))]
+    fn wide_group(
+        &self,
+        scores: &[f64],
+        first: usize,
+        r: usize,
+        top_score: f64,
+        work: &mut SumWork,
+        sums: &mut Sums,
+    ) -> bool {
+        self.group::<LANES>(scores, first, r, top_score, work, sums)
+    }
+
     /// The configurations `first..first + L`, with plain products; `false`, and nothing added, where they leave the range of
     /// doubles.
+    #[inline(always)]
     fn group<const L: usize>(
         &self,
         scores: &[f64],
@@ -275,7 +321,9 @@ impl<'a> StarSum<'a> {
         for lane in 0..L {
             let Some(left) = left[lane] else { continue };
             e[lane] = work.table[n * row + left * L + lane];
-            if !(1e-250..1e250).contains(&e[lane]) || !total[lane].is_finite() {
+            // the way back divides every polynomial by this one
+            let largest = (0..=left).fold(0.0, |a: f64, q| a.max(work.table[n * row + q * L + lane]));
+            if !(1e-250..1e250).contains(&e[lane]) || !total[lane].is_finite() || largest > 1e250 * e[lane] {
                 return false;
             }
             let scale = if left > 0 { left as f64 * (top_score - unit[lane].ln()) } else { 0.0 };
@@ -382,11 +430,14 @@ impl<'a> StarSum<'a> {
         let (mut low, mut high) = a.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &a| (l.min(a), h.max(a)));
         let room = 2.0 * (n as f64).ln() + 2.0;
         (low, high) = (low - room, high + room);
-        for _ in 0..60 {
-            let middle = 0.5 * (low + high);
+        loop {
+            let middle = 0.5 * low + 0.5 * high;
+            if middle <= low || middle >= high {
+                break; // neighbours: no number between them
+            }
             if expected(middle) > r as f64 { low = middle } else { high = middle }
         }
-        let tau = 0.5 * (low + high);
+        let tau = low;
         let take = |i: usize| 1.0 / (1.0 + (tau - a[i]).exp());
         let stay = |i: usize| 1.0 / (1.0 + (a[i] - tau).exp());
         let row = r + 1;
@@ -428,6 +479,9 @@ impl<'a> StarSum<'a> {
     fn finish(&self, work: &SumWork, sums: Sums) -> Result<f64> {
         let (star, width) = (self.star, self.star.len());
         let Sums { top, total, marginals, pairs } = sums;
+        if !(top + total.ln()).is_finite() || marginals.iter().any(|p| !p.is_finite()) {
+            return Err(Error::NotFinite { what: "the sum over sets of labels" });
+        }
         marginals.iter_mut().for_each(|p| *p /= total);
         work.inside.iter().for_each(|&i| marginals[i as usize] = 1.0);
         work.fixed.iter().for_each(|&c| marginals[star.core()[c] as usize] = 1.0);

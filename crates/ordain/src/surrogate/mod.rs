@@ -2,3 +2,4 @@
 
 pub mod lists;
 pub mod pair_hinge;
+pub mod star;

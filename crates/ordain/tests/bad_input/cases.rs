@@ -390,7 +390,7 @@ fn a_loaded_model_is_the_one_that_was_saved() {
         let set = data::synthetic::Synthetic { queries: 9, features: 5, seed, ..Default::default() }.make();
         let method = format!("ranksvm[scale={},lambda=0.{}]", Scale::ALL[seed as usize % 4].name(), seed + 1);
         suite.run(&format!("{method}, seed {seed}"), b"", || {
-            let method: ordain::method::Method = method.parse().expect("a method");
+            let method: ordain::method::RankMethod = method.parse().expect("a method");
             let train = set.all();
             let model = method.fit(&ordain::method::Training::new(&set, &train), &ordain::solver::run::Watch::NOBODY);
             let bytes = model_file::to_bytes(&model.map_err(|e| ("refused".into(), e.to_string()))?);

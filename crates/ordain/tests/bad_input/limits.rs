@@ -5,7 +5,7 @@ use super::pipeline;
 use super::readers::{allowed, case, read};
 use super::suite::{Check, Suite, clear, ensure};
 use ordain::data::{self, Missing, RankSet};
-use ordain::method::{Method, Training};
+use ordain::method::{RankMethod, Training};
 use ordain::metric::{self, Convention};
 use ordain::random::Random;
 use ordain::solver::run::Watch;
@@ -25,7 +25,7 @@ fn told<T>(outcome: Result<T>) -> Check<T> {
 
 /// Reads, fits by query and measures everything.
 fn everything(set: &RankSet) -> Check {
-    let method: Method = "ranksvm[scale=query,lambda=1]".parse().expect("a method");
+    let method: RankMethod = "ranksvm[scale=query,lambda=1]".parse().expect("a method");
     let train = set.all();
     let model = told(method.fit(&Training::new(set, &train), &Watch::NOBODY))?;
     let scores = model.ranker.scores(set);
@@ -131,7 +131,7 @@ fn sparse_stays_sparse() {
     suite.run("sparse", &text.as_bytes()[..60], || {
         let set = told(read(&path, Missing::Error, text.len())?)?;
         ensure!(set.features.cols() == 6_000, "columns", "{}", set.features.cols());
-        let method: Method = "ranksvm[scale=query,lambda=1]".parse().expect("a method");
+        let method: RankMethod = "ranksvm[scale=query,lambda=1]".parse().expect("a method");
         let train = set.all();
         let (model, peak) = memory::peak(|| method.fit(&Training::new(&set, &train), &Watch::NOBODY));
         ensure!(peak < allowed(text.len()), "too much memory to fit", "{peak} bytes for {}", text.len());

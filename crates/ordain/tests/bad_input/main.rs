@@ -13,3 +13,4 @@ mod pipeline;
 mod plain;
 mod readers;
 mod suite;
+mod tags;

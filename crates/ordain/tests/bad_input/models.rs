@@ -5,7 +5,7 @@ use super::suite::{Check, Suite, clear, ensure};
 use super::{memory, pipeline};
 use ordain::data::synthetic::Synthetic;
 use ordain::data::{Missing, RankSet};
-use ordain::method::{Fitted, Method, Training};
+use ordain::method::{Fitted, RankMethod, Training};
 use ordain::random::Random;
 use ordain::solver::run::Watch;
 use ordain::{Error, model_file};
@@ -17,7 +17,7 @@ const PATH: &str = "some/model.ordain";
 
 fn small() -> (RankSet, Fitted) {
     let set = Synthetic { queries: 12, documents: (3, 6), features: 4, ..Synthetic::default() }.make();
-    let method: Method = "ranksvm[scale=global,lambda=1]".parse().expect("a method");
+    let method: RankMethod = "ranksvm[scale=global,lambda=1]".parse().expect("a method");
     let (train, means) = (set.all(), set.column_means(&set.all()));
     let training = Training { missing: Missing::Mean, means: Some(&means), ..Training::new(&set, &train) };
     let model = method.fit(&training, &Watch::NOBODY).expect("a model");

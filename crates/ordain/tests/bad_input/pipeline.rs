@@ -3,7 +3,7 @@
 use super::suite::{Check, cut, ensure};
 use ordain::data::scale::Scale;
 use ordain::data::{self, Missing, RankSet};
-use ordain::method::{Fitted, Method, Training};
+use ordain::method::{Fitted, RankMethod, Training};
 use ordain::metric::{self, Convention, Kind, Metric};
 use ordain::solver::run::Watch;
 use ordain::{Error, model_file};
@@ -105,7 +105,7 @@ fn same_columns(set: &RankSet, other: &RankSet) -> Check<Vec<usize>> {
 }
 
 fn fit(set: &RankSet, missing: Missing, means: Option<&[f32]>, scale: Scale) -> Check<Option<Fitted>> {
-    let method: Method = format!("ranksvm[scale={},lambda=1]", scale.name()).parse().expect("a method");
+    let method: RankMethod = format!("ranksvm[scale={},lambda=1]", scale.name()).parse().expect("a method");
     let train = set.all();
     let pairs = train.iter().any(|&q| {
         let grades = &set.grades[set.span(q as usize)];

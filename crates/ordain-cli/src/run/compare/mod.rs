@@ -1,32 +1,89 @@
-//! `ordain compare`: methods trained and tested side by side.
+//! `ordain compare`: methods of one task trained and tested side by side.
 
+mod rank;
 mod show;
+mod tags;
 
-use super::evaluate::{BOOTSTRAP, curve_metrics, strongest};
+pub(super) use tags::{links, tag_reliability};
+
+use super::evaluate::BOOTSTRAP;
 use super::{check_interrupt, check_output};
-use crate::args::Compare;
+use crate::args::{Compare, Reading};
 use crate::plan::{self, Measures, Usage};
-use crate::report::{Bin, PlacedDocument, PlacesPart, Reliability};
+use crate::report::{Bin, PlacesPart, Reliability};
 use crate::screen::Screen;
 use anyhow::Result;
 use ordain::data::split::{self, Fold, Layout};
-use ordain::data::{self, Missing, RankSet, write_whole};
-use ordain::method::{Facts, Fitted, Method, Training};
-use ordain::metric::calibration::{Calibration, in_head};
-use ordain::metric::{self, Evaluation, Metric, stats};
-use ordain::model_file;
-use ordain::solver::run::Watch;
-use serde_json::{Map, Value, json};
+use ordain::data::{self, Missing, RankSet, TagReading, TagSet, write_whole};
+use ordain::method::cstar::Floor;
+use ordain::method::{Chosen, Method, Task};
+use ordain::metric::calibration::Calibration;
+use ordain::metric::{Evaluation, Metric, stats};
+use ordain::solver::run::{Report as Ended, Watch};
+use rayon::prelude::*;
+use serde_json::{Map, Value};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
 
+/// What is learned from, of either task.
+#[derive(Clone)]
+enum Units {
+    Queries(Rc<RankSet>),
+    Items(Rc<TagSet>),
+}
+
+impl Units {
+    /// Reads files of a task as one set, and where each part of it is.
+    fn read(parts: &[Vec<PathBuf>], task: Task, reading: &TagReading) -> Result<(Self, Vec<Range<usize>>)> {
+        Ok(match task {
+            Task::Rank => {
+                let (set, parts) = data::read(parts, reading.missing)?;
+                (Self::Queries(Rc::new(set)), parts)
+            }
+            Task::Annotate => {
+                let (set, parts) = data::read_tags(parts, reading)?;
+                (Self::Items(Rc::new(set)), parts)
+            }
+        })
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Queries(set) => set.len(),
+            Self::Items(set) => set.len(),
+        }
+    }
+
+    /// The id of one of them.
+    fn id(&self, unit: u32) -> String {
+        match self {
+            Self::Queries(set) => set.query(unit as usize).to_owned(),
+            Self::Items(set) => set.item(unit as usize).into_owned(),
+        }
+    }
+}
+
 /// Where the rounds of a comparison come from.
 enum Rounds {
     /// One set, cut in several ways.
-    Cuts(Rc<RankSet>, Vec<Fold>),
+    Cuts(Units, Vec<Fold>),
     /// Three files for each round.
     Files(Vec<[PathBuf; 3]>),
+}
+
+/// What is kept of the training of one round.
+struct Trained {
+    /// How the solver ended.
+    report: Ended,
+    settings: Map<String, Value>,
+    chosen: Option<Chosen>,
+    /// The names of the core, of models that have one.
+    core: Option<Vec<String>>,
+    floor: Option<Floor>,
+    /// Whether it does worse on validation than a classifier for each label.
+    below_floor: bool,
 }
 
 /// One method over all rounds.
@@ -34,16 +91,18 @@ struct Entry {
     label: String,
     method: Method,
     result: Evaluation,
-    curve: Evaluation,
+    curve: Option<Evaluation>,
     fold_means: Vec<Vec<f64>>,
-    facts: Vec<Facts>,
+    trained: Vec<Trained>,
     fit: f64,
     predict: f64,
     bytes: usize,
     support: usize,
+    /// Strongest features, or links between labels, of the first round.
     features: Vec<(String, f64)>,
-    /// Head places, and how their probabilities come true on test documents.
-    calibration: Option<(usize, Calibration)>,
+    links: Vec<(String, f64)>,
+    /// How probabilities come true on test documents or labels; with the number of head places, of rankings.
+    calibration: Option<(Option<usize>, Calibration)>,
     places: Option<PlacesPart>,
 }
 
@@ -53,6 +112,8 @@ struct Test {
     a: usize,
     b: usize,
     difference: f64,
+    low: f64,
+    high: f64,
     p: f64,
 }
 
@@ -67,30 +128,36 @@ struct Protocol<'a> {
     seed: u64,
 }
 
+/// Everything that is known in the end.
+struct Comparison {
+    task: Task,
+    measures: Measures,
+    entries: Vec<Entry>,
+    tests: Vec<Test>,
+    /// Ids of the test units.
+    tested: Vec<String>,
+    /// The numbers of the folds, as a person counts them.
+    folds: Vec<usize>,
+    /// Whether there are folds at all, and not one file to train on and one to test on.
+    folded: bool,
+    /// Seconds of reading.
+    load: f64,
+}
+
 pub(super) fn run(args: &Compare, screen: &Screen) -> Result<()> {
-    let measures = plan::measures(&args.metrics)?;
-    let choose_by = plan::metric(&args.choosing.choose_by)?;
-    let mut entries = vec![];
-    for label in &args.methods {
-        let method = plan::method(label, &[])?;
-        let none = |metrics: &[Metric]| Evaluation { metrics: metrics.to_vec(), values: vec![vec![]; metrics.len()] };
-        let (result, curve) = (none(&measures.metrics), none(&curve_metrics()));
-        entries.push(Entry {
-            label: label.clone(),
-            method,
-            result,
-            curve,
-            fold_means: vec![],
-            facts: vec![],
-            fit: 0.0,
-            predict: 0.0,
-            bytes: 0,
-            support: 0,
-            features: vec![],
-            calibration: None,
-            places: None,
-        });
+    run_and_tell(args, screen).map(drop)
+}
+
+/// The same; returns the mean of the first metric for each method.
+pub(super) fn run_and_tell(args: &Compare, screen: &Screen) -> Result<Vec<f64>> {
+    let methods = args.methods.iter().map(|label| plan::method(label, &[])).collect::<Result<Vec<_>>>()?;
+    let task = one_task(&methods)?;
+    if task == Task::Annotate && args.folds.is_some() {
+        let text = "--folds reads the layouts of ranking data; for items with labels give --cv 5 FILE, or --train FILE --test FILE";
+        return Err(Usage(text.into()).into());
     }
+    let measures = plan::measures(&args.metrics, task)?;
+    let choose_by = plan::choose_by(&args.choosing, task)?;
     args.metrics.report.as_deref().map(check_output).transpose()?;
     let protocol = Protocol {
         measures: &measures,
@@ -100,37 +167,48 @@ pub(super) fn run(args: &Compare, screen: &Screen) -> Result<()> {
         missing: plan::missing(&args.reading),
         seed: args.choosing.seed,
     };
+    let entry = |(label, method): (&String, Method)| Entry::new(label, method, &measures.metrics);
+    let mut entries: Vec<Entry> = args.methods.iter().zip(methods).map(entry).collect();
     let start = Instant::now();
-    let rounds = rounds(args, protocol.missing)?;
+    let rounds = rounds(args, task)?;
     let mut load = start.elapsed().as_secs_f64();
     let count = match &rounds {
         Rounds::Cuts(_, folds) => folds.len(),
         Rounds::Files(files) => files.len(),
     };
-    let chosen: Vec<usize> = match args.only_fold {
-        None => (0..count).collect(),
-        Some(i) if (1..=count).contains(&i) => vec![i - 1],
-        Some(i) => return Err(Usage(format!("--only-fold: expected a fold from 1 to {count}, found {i}")).into()),
+    // folds of --cv are numbered by the remainder that they test, others as their folders are
+    let first = usize::from(args.cv.is_none());
+    let folds: Vec<usize> = match args.only_fold {
+        None => (first..count + first).collect(),
+        Some(i) if (first..count + first).contains(&i) => vec![i],
+        Some(i) => {
+            let last = count + first - 1;
+            return Err(Usage(format!("--only-fold: expected a fold from {first} to {last}, found {i}")).into());
+        }
     };
+    let folded = args.train.is_none();
     let mut tested: Vec<String> = vec![];
     super::watched(screen, |watch| -> Result<()> {
-        for (done, &i) in chosen.iter().enumerate() {
+        for (done, &name) in folds.iter().enumerate() {
             let (set, fold) = match &rounds {
-                Rounds::Cuts(set, folds) => (set.clone(), folds[i].clone()),
+                Rounds::Cuts(set, all) => (set.clone(), all[name - first].clone()),
                 Rounds::Files(files) => {
                     let start = Instant::now();
-                    let (set, parts) = data::read(&files[i].clone().map(|file| vec![file]), protocol.missing)?;
+                    let parts = files[name - first].clone().map(|file| vec![file]);
+                    let (set, parts) = Units::read(&parts, task, &plan::tag_reading(&args.reading))?;
                     load += start.elapsed().as_secs_f64();
-                    let units = |part: usize| parts[part].clone().map(|q| q as u32).collect();
-                    (Rc::new(set), Fold { train: units(0), valid: units(1), test: units(2) })
+                    (set, three(&parts))
                 }
             };
-            tested.extend(fold.test.iter().map(|&q| set.query(q as usize).to_owned()));
+            tested.extend(fold.test.iter().map(|&unit| set.id(unit)));
             let methods = entries.len();
             for (m, entry) in entries.iter_mut().enumerate() {
                 let before = (done * methods + m) as f64;
-                let total = (chosen.len() * methods) as f64;
-                let what = format!("fold {} of {count}, {}", i + 1, entry.label);
+                let total = (folds.len() * methods) as f64;
+                let what = match folded {
+                    true => format!("fold {name} of {count}, {}", entry.label),
+                    false => entry.label.clone(),
+                };
                 let tell = |share: f64, _: &str| (watch.tell)((before + share) / total, &what);
                 entry.round(&set, &fold, &protocol, &Watch { stop: watch.stop, tell: &tell })?;
                 check_interrupt()?;
@@ -138,47 +216,123 @@ pub(super) fn run(args: &Compare, screen: &Screen) -> Result<()> {
         }
         Ok(())
     })?;
+    warn_of_floors(&entries, &folds, choose_by, screen);
+    warn_of_steps(&entries, &folds, screen);
     let tests = tests(&entries, measures.metrics.len());
+    let all = Comparison { task, measures, entries, tests, tested, folds, folded, load };
     if let Some(path) = &args.metrics.report {
-        let html = crate::report::html(&show::report(&entries, &tests, &measures, &tested, chosen.len()))?;
+        let html = crate::report::html(&show::report(&all))?;
         write_whole(path, |out| out.write_all(html.as_bytes()))?;
         screen.say(&format!("wrote {}", path.display()));
     }
     if screen.json {
-        return screen.document(&show::document(&entries, &tests, &measures, chosen.len(), load));
+        screen.document(&show::document(&all))?;
+    } else {
+        screen.data(&show::text(&all))?;
     }
-    screen.data(&show::text(&entries, &tests, &measures, tested.len(), chosen.len(), load))
+    Ok(all.entries.iter().map(|entry| entry.result.mean(0)).collect())
 }
 
-fn rounds(args: &Compare, missing: Missing) -> Result<Rounds> {
+/// The task of all methods; methods of two tasks cannot be compared.
+fn one_task(methods: &[Method]) -> Result<Task> {
+    let does = |method: &Method| match method.task() {
+        Task::Rank => format!("{}, which ranks", method.name()),
+        Task::Annotate => format!("{}, which annotates", method.name()),
+    };
+    let Some(first) = methods.first() else { return Err(Usage("give at least one method".into()).into()) };
+    match methods.iter().find(|method| method.task() != first.task()) {
+        None => Ok(first.task()),
+        Some(other) => {
+            let text = format!("methods: expected methods of one task, found {}, and {}", does(first), does(other));
+            Err(Usage(text).into())
+        }
+    }
+}
+
+fn warn_of_floors(entries: &[Entry], folds: &[usize], by: Metric, screen: &Screen) {
+    for entry in entries {
+        for (trained, name) in entry.trained.iter().zip(folds).filter(|(trained, _)| trained.below_floor) {
+            let Some(floor) = trained.floor else { continue };
+            let fold = if folds.len() > 1 { format!(", fold {name}") } else { String::new() };
+            screen.say(&format!(
+                "warning: {}{fold}: {by} {:.4} on validation is worse than {:.4}, that of a classifier for each label alone",
+                entry.label, floor.reached, floor.one_vs_rest
+            ));
+        }
+    }
+}
+
+/// Says which fits max_iter ended.
+fn warn_of_steps(entries: &[Entry], folds: &[usize], screen: &Screen) {
+    for entry in entries {
+        for (trained, name) in entry.trained.iter().zip(folds) {
+            let fold = if folds.len() > 1 { format!(", fold {name}") } else { String::new() };
+            if let Some(text) = super::max_iter_reached(&trained.report, &trained.settings) {
+                screen.say(&format!("warning: {}{fold}: {text}", entry.label));
+            }
+        }
+    }
+}
+
+fn rounds(args: &Compare, task: Task) -> Result<Rounds> {
+    let read = |parts: &[Vec<PathBuf>], reading: &Reading| Units::read(parts, task, &plan::tag_reading(reading));
     if let Some(folder) = &args.folds {
         return match split::layout(folder)? {
             Layout::Folders(files) => Ok(Rounds::Files(files)),
             Layout::Parts(files) => {
-                let (set, parts) = data::read(&files.into_iter().map(|file| vec![file]).collect::<Vec<_>>(), missing)?;
+                let files: Vec<Vec<PathBuf>> = files.into_iter().map(|file| vec![file]).collect();
+                let (set, parts) = read(&files, &args.reading)?;
                 let folds = (0..parts.len()).map(|i| split::rotation(&parts, i)).collect();
-                Ok(Rounds::Cuts(Rc::new(set), folds))
+                Ok(Rounds::Cuts(set, folds))
             }
         };
     }
     if let Some([k, file]) = args.cv.as_deref() {
         let k = k.parse().map_err(|_| Usage(format!("--cv: expected a number of folds, then a file; found {k:?}")))?;
-        let (set, _) = data::read(&[vec![file.into()]], missing)?;
+        let (set, _) = read(&[vec![file.into()]], &args.reading)?;
         let folds = plan::usage(split::cross_validation(set.len(), k, args.shuffle))?;
-        return Ok(Rounds::Cuts(Rc::new(set), folds));
+        return Ok(Rounds::Cuts(set, folds));
     }
     let (Some(train), Some(test)) = (&args.train, &args.test) else {
-        return Err(Usage("give the data: --cv 5 FILE, or --train FILE --test FILE, or --folds DIR".into()).into());
+        let text = match task {
+            Task::Rank => "give the data: --cv 5 FILE, or --train FILE --test FILE, or --folds DIR",
+            Task::Annotate => "give the data: --cv 5 FILE, or --train FILE --test FILE",
+        };
+        return Err(Usage(text.into()).into());
     };
     let valid: Vec<PathBuf> = args.valid.iter().cloned().collect();
-    let (set, parts) = data::read(&[vec![train.clone()], valid, vec![test.clone()]], missing)?;
-    let units = |part: usize| parts[part].clone().map(|q| q as u32).collect::<Vec<u32>>();
-    Ok(Rounds::Cuts(Rc::new(set), vec![Fold { train: units(0), valid: units(1), test: units(2) }]))
+    let (set, parts) = read(&[vec![train.clone()], valid, vec![test.clone()]], &args.reading)?;
+    Ok(Rounds::Cuts(set, vec![three(&parts)]))
+}
+
+/// The round of a part for training, one for validation and one for the test.
+fn three(parts: &[Range<usize>]) -> Fold {
+    let units = |part: usize| parts[part].clone().map(|unit| unit as u32).collect();
+    Fold { train: units(0), valid: units(1), test: units(2) }
 }
 
 impl Entry {
+    fn new(label: &str, method: Method, metrics: &[Metric]) -> Self {
+        Self {
+            label: label.to_owned(),
+            method,
+            result: Evaluation { metrics: metrics.to_vec(), values: vec![vec![]; metrics.len()] },
+            curve: None,
+            fold_means: vec![],
+            trained: vec![],
+            fit: 0.0,
+            predict: 0.0,
+            bytes: 0,
+            support: 0,
+            features: vec![],
+            links: vec![],
+            calibration: None,
+            places: None,
+        }
+    }
+
     /// Trains on one round and measures its test part.
-    fn round(&mut self, set: &Rc<RankSet>, fold: &Fold, protocol: &Protocol, watch: &Watch) -> Result<()> {
+    fn round(&mut self, set: &Units, fold: &Fold, protocol: &Protocol, watch: &Watch) -> Result<()> {
         let mut train = fold.train.clone();
         let mut valid = Some(fold.valid.as_slice()).filter(|valid| !valid.is_empty());
         if protocol.all_outside_test && !self.method.chooses() {
@@ -186,140 +340,89 @@ impl Entry {
             train.sort_unstable();
             valid = None;
         }
-        let mut filled;
-        let (mut set, mut means): (&RankSet, _) = (set, None);
-        if protocol.missing != Missing::Error {
-            filled = set.clone();
-            means = filled.fill(protocol.missing, &train);
-            set = &filled;
+        let cut = Cut { train: &train, valid, test: &fold.test };
+        match (set, self.method.clone()) {
+            (Units::Queries(set), Method::Rank(method)) => rank::round(self, &method, set, &cut, protocol, watch),
+            (Units::Items(set), Method::Annotate(method)) => tags::round(self, &method, set, &cut, protocol, watch),
+            _ => Err(Usage("methods: expected methods of one task".into()).into()), // ruled out before reading
         }
-        let start = Instant::now();
-        let model = self.method.fit(
-            &Training {
-                set,
-                train: &train,
-                valid,
-                by: (protocol.choose_by, protocol.measures.convention),
-                refit: protocol.refit,
-                seed: protocol.seed,
-                missing: protocol.missing,
-                means: means.as_deref(),
-                resume: None,
-            },
-            watch,
-        )?;
-        self.fit += start.elapsed().as_secs_f64();
-        let start = Instant::now();
-        let scores = model.ranker.scores_of(set, &fold.test);
-        self.predict += start.elapsed().as_secs_f64();
-        let Measures { metrics, convention } = protocol.measures;
-        let result = metric::evaluate(set, &fold.test, &scores, metrics, convention)?;
-        self.fold_means.push((0..metrics.len()).map(|m| result.mean(m)).collect());
-        self.result.extend(result);
-        // without gains (negative grades) there is no curve
-        if let Ok(curve) = metric::evaluate(set, &fold.test, &scores, &curve_metrics(), convention) {
-            self.curve.extend(curve);
-        }
-        self.calibrate(&model, set, &fold.test)?;
-        self.keep(model);
-        Ok(())
     }
 
-    /// Puts the probabilities of the head beside the truth, and keeps the picture of the first test query.
-    fn calibrate(&mut self, model: &Fitted, set: &RankSet, test: &[u32]) -> Result<()> {
-        let k = model.ranker.places.len();
-        if k == 0 {
-            return Ok(());
+    /// Adds what was measured in a round.
+    fn add(&mut self, result: Evaluation, curve: Option<Evaluation>) {
+        self.fold_means.push((0..result.metrics.len()).map(|m| result.mean(m)).collect());
+        self.result.extend(result);
+        match (&mut self.curve, curve) {
+            (Some(all), Some(curve)) => all.extend(curve),
+            (all @ None, curve) => *all = curve,
+            (Some(_), None) => {}
         }
-        let (_, calibration) = self.calibration.get_or_insert_with(|| (k, Calibration::default()));
-        for &q in test {
-            let probabilities = model.ranker.place_probabilities(set, q as usize)?;
-            let span = set.span(q as usize);
-            let truth = in_head(&set.grades[span.clone()], k);
-            for (p, truth) in probabilities.iter().zip(&truth) {
-                calibration.add(p.first_k, *truth);
-            }
-            if self.places.is_none() && span.len() > k {
-                let mut documents: Vec<PlacedDocument> = span
-                    .zip(&probabilities)
-                    .map(|(row, p)| PlacedDocument {
-                        id: set.document(row).into_owned(),
-                        grade: set.grades[row],
-                        places: p.places.clone(),
-                        first_k: p.first_k,
-                        expected_rank: p.expected_rank,
-                    })
-                    .collect();
-                documents.sort_by(|a, b| a.expected_rank.total_cmp(&b.expected_rank));
-                documents.truncate(12);
-                self.places = Some(PlacesPart { query: set.query(q as usize).to_owned(), documents });
-            }
-        }
-        Ok(())
     }
 
     /// The calibration as a report shows it.
     fn reliability(&self) -> Option<Reliability> {
-        let (k, calibration) = self.calibration.as_ref()?;
-        let bins = calibration.bins.iter().enumerate().filter(|(_, bin)| bin.count > 0).map(|(i, bin)| Bin {
-            low: i as f64 / 10.0,
-            high: (i + 1) as f64 / 10.0,
-            documents: bin.count,
-            predicted: bin.predicted / bin.count as f64,
-            observed: bin.observed / bin.count as f64,
-        });
-        Some(Reliability { k: *k, error: calibration.error(), bins: bins.collect() })
-    }
-
-    fn keep(&mut self, model: Fitted) {
-        if self.facts.is_empty() {
-            self.features = strongest(&model.ranker);
-        }
-        self.bytes = self.bytes.max(model_file::to_bytes(&model).len());
-        self.support = self.support.max(model.ranker.weights.iter().filter(|&&w| w != 0.0).count());
-        self.facts.push(model.facts);
+        self.calibration.as_ref().map(|(k, calibration)| reliability(*k, calibration))
     }
 
     fn fold_mean(&self, m: usize) -> f64 {
         stats::mean(&self.fold_means.iter().map(|fold| fold[m]).collect::<Vec<_>>())
     }
 
-    /// The settings that validation chose, fold by fold.
-    fn chosen(&self) -> Vec<Value> {
-        self.facts
-            .iter()
-            .map(|facts| match &facts.chosen {
-                Some(chosen) => {
-                    let names = chosen
-                        .candidates
-                        .first()
-                        .map(|c| c.settings.keys().cloned().collect::<Vec<_>>())
-                        .unwrap_or_default();
-                    names
-                        .into_iter()
-                        .map(|name| (name.clone(), facts.settings[&name].clone()))
-                        .collect::<Map<_, _>>()
-                        .into()
-                }
-                None => json!({}),
-            })
-            .collect()
+    /// The core of the first round.
+    fn core(&self) -> Option<&[String]> {
+        self.trained.first()?.core.as_deref().filter(|core| !core.is_empty())
     }
+
+    /// The settings that the data chose, fold by fold.
+    fn chosen(&self) -> Vec<Map<String, Value>> {
+        let of = |trained: &Trained| {
+            let tried = trained.chosen.as_ref().and_then(|chosen| chosen.candidates.first());
+            let names = tried.map(|c| c.settings.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
+            let mut map: Map<String, Value> =
+                names.into_iter().map(|name| (name.clone(), trained.settings[&name].clone())).collect();
+            if let Some(core) = &trained.core {
+                map.insert("core".into(), core.clone().into());
+            }
+            map
+        };
+        self.trained.iter().map(of).collect()
+    }
+}
+
+/// A calibration as a report shows it.
+fn reliability(k: Option<usize>, calibration: &Calibration) -> Reliability {
+    let bins = calibration.bins.iter().enumerate().filter(|(_, bin)| bin.count > 0).map(|(i, bin)| Bin {
+        low: i as f64 / 10.0,
+        high: (i + 1) as f64 / 10.0,
+        documents: bin.count,
+        predicted: bin.predicted / bin.count as f64,
+        observed: bin.observed / bin.count as f64,
+    });
+    Reliability { k, error: calibration.error(), bins: bins.collect() }
+}
+
+/// The units of one round, as one method uses them.
+struct Cut<'a> {
+    train: &'a [u32],
+    valid: Option<&'a [u32]>,
+    test: &'a [u32],
 }
 
 /// All pairs of methods by all metrics; p-values are corrected for the number of pairs.
 fn tests(entries: &[Entry], metrics: usize) -> Vec<Test> {
+    let pairs: Vec<(usize, usize)> =
+        (0..entries.len()).flat_map(|a| (a + 1..entries.len()).map(move |b| (a, b))).collect();
+    let results: Vec<&Evaluation> = entries.iter().map(|entry| &entry.result).collect();
     let mut all = vec![];
     for metric in 0..metrics {
-        let mut tests = vec![];
-        for a in 0..entries.len() {
-            for b in a + 1..entries.len() {
-                let both = entries[a].result.values[metric].iter().zip(&entries[b].result.values[metric]);
-                let (x, y): (Vec<f64>, Vec<f64>) = both.filter_map(|(x, y)| Some(((*x)?, (*y)?))).unzip();
-                let p = stats::paired_test(&x, &y, BOOTSTRAP);
-                tests.push(Test { metric, a, b, difference: stats::mean(&x) - stats::mean(&y), p });
-            }
-        }
+        let one = |&(a, b): &(usize, usize)| {
+            let both = results[a].values[metric].iter().zip(&results[b].values[metric]);
+            let (x, y): (Vec<f64>, Vec<f64>) = both.filter_map(|(x, y)| Some(((*x)?, (*y)?))).unzip();
+            let (low, high) = stats::paired_interval(&x, &y, BOOTSTRAP);
+            let difference = stats::mean(&x) - stats::mean(&y);
+            Test { metric, a, b, difference, low, high, p: stats::paired_test(&x, &y, BOOTSTRAP) }
+        };
+        let mut tests: Vec<Test> = pairs.par_iter().map(one).collect();
         let corrected = stats::holm(&tests.iter().map(|t| t.p).collect::<Vec<_>>());
         tests.iter_mut().zip(corrected).for_each(|(test, p)| test.p = p);
         all.extend(tests);
@@ -328,9 +431,12 @@ fn tests(entries: &[Entry], metrics: usize) -> Vec<Test> {
 }
 
 /// The best method by a metric, and those that a test cannot tell from it.
-fn best_and_level(entries: &[Entry], tests: &[Test], metric: usize) -> (usize, Vec<usize>) {
-    let mean = |i: usize| entries[i].result.mean(metric);
-    let best = (0..entries.len()).fold(0, |best, i| if mean(i) > mean(best) { i } else { best });
-    let with_best = tests.iter().filter(|t| t.metric == metric && (t.a == best || t.b == best) && t.p >= 0.05);
+fn best_and_level(all: &Comparison, metric: usize) -> (usize, Vec<usize>) {
+    let worth = |i: usize| {
+        let mean = all.entries[i].result.mean(metric);
+        if all.measures.metrics[metric].is_loss() { -mean } else { mean }
+    };
+    let best = (0..all.entries.len()).fold(0, |best, i| if worth(i) > worth(best) { i } else { best });
+    let with_best = all.tests.iter().filter(|t| t.metric == metric && (t.a == best || t.b == best) && t.p >= 0.05);
     (best, with_best.map(|t| if t.a == best { t.b } else { t.a }).collect())
 }

@@ -1,27 +1,21 @@
 //! A comparison as a table, as JSON, and as a report.
 
-use super::{Entry, Test, best_and_level};
-use crate::plan::Measures;
-use crate::report::{ChoicePart, MethodPart, Report, TestPart};
+use super::{Comparison, Entry, Test, Trained, best_and_level};
+use crate::report::{ChoicePart, MethodPart, Report, TestPart, Words};
 use crate::run::evaluate::{cells, command_line, watched};
+use crate::run::tags::evaluate::{left_out, losses, remarks, skipped};
 use crate::screen::{assignments, four, table};
-use ordain::method::Facts;
+use ordain::method::Task;
 use ordain::metric::Metric;
 use serde_json::{Map, Value, json};
 
-pub(super) fn text(
-    entries: &[Entry],
-    tests: &[Test],
-    measures: &Measures,
-    units: usize,
-    folds: usize,
-    load: f64,
-) -> String {
+pub(super) fn text(all: &Comparison) -> String {
+    let (entries, metrics) = (&all.entries, &all.measures.metrics);
     let mut head = vec!["method".to_owned()];
-    head.extend(measures.metrics.iter().map(Metric::to_string));
+    head.extend(metrics.iter().map(Metric::to_string));
     let mut wide = head.clone();
     wide.extend(["fit s", "bytes"].map(str::to_owned));
-    let marks: Vec<_> = (0..measures.metrics.len()).map(|m| best_and_level(entries, tests, m)).collect();
+    let marks: Vec<_> = (0..metrics.len()).map(|m| best_and_level(all, m)).collect();
     let rows: Vec<Vec<String>> = entries
         .iter()
         .enumerate()
@@ -47,82 +41,149 @@ pub(super) fn text(
     if entries.len() > 1 {
         text += "* best, = not shown to differ from it (paired randomisation, Holm, p ≥ 0.05)\n";
     }
-    if folds > 1 {
+    text += &notes(metrics, all.task).into_iter().map(|line| line + "\n").collect::<String>();
+    if all.folds.len() > 1 {
         let rows: Vec<Vec<String>> = entries
             .iter()
             .map(|entry| {
                 std::iter::once(entry.label.clone())
-                    .chain((0..measures.metrics.len()).map(|m| four(entry.fold_mean(m))))
+                    .chain((0..metrics.len()).map(|m| four(entry.fold_mean(m))))
                     .collect()
             })
             .collect();
-        text += &format!("\nmeans of the {folds} fold means:\n{}", table(&head, &rows));
+        text += &format!("\nmeans of the {} fold means:\n{}", all.folds.len(), table(&head, &rows));
     }
-    for entry in entries.iter().filter(|entry| entry.method.chooses()) {
-        text += &format!("\n{}: chosen by validation\n", entry.label);
-        for (fold, chosen) in entry.chosen().iter().enumerate() {
-            let settings = chosen.as_object().filter(|map| !map.is_empty());
-            text += &format!("  fold {}: {}\n", fold + 1, settings.map_or("the defaults".to_owned(), assignments));
-        }
+    if all.task == Task::Annotate && entries.len() > 1 {
+        text += &differences(all, 0);
+    }
+    for entry in entries {
+        text += &choices(entry, &all.folds, all.folded);
     }
     for (entry, reliability) in entries.iter().filter_map(|entry| Some((entry, entry.reliability()?))) {
-        text += &format!(
-            "\n{}: probabilities of the first {} places, expected calibration error {:.4}\n",
-            entry.label, reliability.k, reliability.error
-        );
+        let what = reliability.k.map_or("of labels".to_owned(), |k| format!("of the first {k} places"));
+        text +=
+            &format!("\n{}: probabilities {what}, expected calibration error {:.4}\n", entry.label, reliability.error);
     }
-    let skipped = entries.first().map_or(0, |entry| entry.result.skipped());
+    let words = words(all.task);
+    let skipped = entries.first().map_or(String::new(), |entry| match all.task {
+        Task::Rank => format!("{} left out (nothing relevant)", entry.result.skipped()),
+        Task::Annotate => skipped(&entry.result),
+    });
     text += &format!(
-        "\n{units} test queries, {skipped} left out (nothing relevant); convention {}; ± is half a 95 % bootstrap interval; data read in {load:.2} s\n",
-        measures.convention
+        "\n{} test {}, {skipped}; convention {}; ± is half a 95 % bootstrap interval; data read in {:.2} s\n",
+        all.tested.len(),
+        words.units,
+        all.measures.convention,
+        all.load
     );
     text
 }
 
-pub(super) fn document(entries: &[Entry], tests: &[Test], measures: &Measures, folds: usize, load: f64) -> Value {
-    let methods: Vec<Value> = entries
-        .iter()
-        .map(|entry| {
-            let mut metrics = Map::new();
-            for (m, cell) in cells(&entry.result).iter().enumerate() {
-                let folds: Vec<f64> = entry.fold_means.iter().map(|fold| fold[m]).collect();
-                metrics.insert(
-                    measures.metrics[m].to_string(),
-                    json!({"mean": cell.mean, "low": cell.low, "high": cell.high, "fold_mean": entry.fold_mean(m), "folds": folds}),
-                );
-            }
-            let mut method = json!({
-                "method": entry.method.name(), "label": entry.label, "chosen": entry.chosen(), "metrics": metrics,
-                "seconds": {"load": load, "fit": entry.fit, "predict": entry.predict},
-                "model_bytes": entry.bytes, "support": entry.support,
-            });
-            if let Some(reliability) = entry.reliability() {
-                method["calibration"] = json!(reliability);
-            }
-            method
-        })
-        .collect();
-    let tests: Vec<Value> = tests
-        .iter()
-        .map(|t| {
-            json!({"metric": measures.metrics[t.metric].to_string(), "a": entries[t.a].label, "b": entries[t.b].label,
-                   "difference": t.difference, "p": t.p})
-        })
-        .collect();
-    let (units, skipped) = entries.first().map_or((0, 0), |e| (e.result.values[0].len(), e.result.skipped()));
-    json!({"task": "rank", "convention": measures.convention.to_string(), "folds": folds, "unit": "query", "units": units,
-           "skipped": skipped, "methods": methods, "tests": tests})
+/// What the metrics of labels mean where it is not plain.
+fn notes(metrics: &[Metric], task: Task) -> Vec<String> {
+    if task == Task::Annotate { remarks(metrics) } else { losses(metrics).into_iter().collect() }
 }
 
-pub(super) fn report(
-    entries: &[Entry],
-    tests: &[Test],
-    measures: &Measures,
-    tested: &[String],
-    folds: usize,
-) -> Report {
-    let marks: Vec<_> = (0..measures.metrics.len()).map(|m| best_and_level(entries, tests, m)).collect();
-    let watched = watched(&measures.metrics);
+/// All differences by one metric, with their intervals.
+fn differences(all: &Comparison, metric: usize) -> String {
+    let tests: Vec<&Test> = all.tests.iter().filter(|test| test.metric == metric).collect();
+    let head = ["difference", "mean", "95 % interval", "p (Holm)"].map(str::to_owned);
+    let row = |test: &&Test| {
+        vec![
+            format!("{} − {}", all.entries[test.a].label, all.entries[test.b].label),
+            format!("{:+.4}", test.difference),
+            format!("[{:+.4}, {:+.4}]", test.low, test.high),
+            four(test.p),
+        ]
+    };
+    let rows: Vec<Vec<String>> = tests.iter().map(row).collect();
+    format!("\ndifferences in {}, paired by item:\n{}", all.measures.metrics[metric], table(&head, &rows))
+}
+
+/// What the data chose for one method.
+fn choices(entry: &Entry, folds: &[usize], folded: bool) -> String {
+    let chosen = entry.chosen();
+    if chosen.iter().all(Map::is_empty) && !entry.method.chooses() {
+        return String::new();
+    }
+    let by = if entry.method.chooses() { "chosen by validation" } else { "chosen by the training part" };
+    let mut text = format!("\n{}: {by}\n", entry.label);
+    for (name, mut settings) in folds.iter().zip(chosen) {
+        let core = settings.remove("core");
+        let mut said: Vec<String> = Some(assignments(&settings)).filter(|text| !text.is_empty()).into_iter().collect();
+        said.extend(core.and_then(|core| {
+            let names: Vec<&str> = core.as_array()?.iter().filter_map(Value::as_str).collect();
+            (!names.is_empty()).then(|| format!("core: {}", names.join(", ")))
+        }));
+        let said = if said.is_empty() { "the defaults".to_owned() } else { said.join("; ") };
+        text += &if folded { format!("  fold {name}: {said}\n") } else { format!("  {said}\n") };
+    }
+    text
+}
+
+pub(super) fn document(all: &Comparison) -> Value {
+    let metrics = &all.measures.metrics;
+    let methods: Vec<Value> = all.entries.iter().map(|entry| method(entry, all)).collect();
+    let tests: Vec<Value> = all
+        .tests
+        .iter()
+        .map(|t| {
+            json!({"metric": metrics[t.metric].to_string(), "a": all.entries[t.a].label, "b": all.entries[t.b].label,
+                   "difference": t.difference, "low": t.low, "high": t.high, "p": t.p})
+        })
+        .collect();
+    let first = all.entries.first();
+    let (units, skipped) = first.map_or((0, 0), |e| (e.result.values[0].len(), e.result.skipped()));
+    json!({"task": all.task.name(), "convention": all.measures.convention.to_string(), "folds": all.folds.len(),
+           "unit": all.task.unit(), "units": units, "skipped": skipped, "methods": methods, "tests": tests})
+}
+
+fn method(entry: &Entry, all: &Comparison) -> Value {
+    let mut metrics = Map::new();
+    for (m, cell) in cells(&entry.result).iter().enumerate() {
+        let folds: Vec<f64> = entry.fold_means.iter().map(|fold| fold[m]).collect();
+        metrics.insert(
+            all.measures.metrics[m].to_string(),
+            json!({"mean": cell.mean, "low": cell.low, "high": cell.high, "fold_mean": entry.fold_mean(m), "folds": folds}),
+        );
+    }
+    let mut method = json!({
+        "method": entry.method.name(), "label": entry.label, "chosen": entry.chosen(), "metrics": metrics,
+        "seconds": {"load": all.load, "fit": entry.fit, "predict": entry.predict},
+        "model_bytes": entry.bytes, "support": entry.support,
+    });
+    if let Some(core) = entry.core() {
+        method["core"] = json!(core);
+    }
+    if entry.trained.iter().any(|trained| trained.floor.is_some()) {
+        method["floor"] = entry.trained.iter().map(|trained| json!(trained.floor)).collect();
+    }
+    if let Some(reliability) = entry.reliability() {
+        method["calibration"] = match all.task {
+            Task::Rank => json!(reliability),
+            Task::Annotate => {
+                let bins = reliability.bins.iter().map(|bin| {
+                    json!({"low": bin.low, "high": bin.high, "labels": bin.documents, "predicted": bin.predicted,
+                           "observed": bin.observed})
+                });
+                json!({"error": reliability.error, "bins": bins.collect::<Value>()})
+            }
+        };
+    }
+    method
+}
+
+fn words(task: Task) -> Words {
+    match task {
+        Task::Rank => Words::RANK,
+        Task::Annotate => Words::ANNOTATE,
+    }
+}
+
+pub(super) fn report(all: &Comparison) -> Report {
+    let (entries, metrics, folds) = (&all.entries, &all.measures.metrics, all.folds.len());
+    let marks: Vec<_> = (0..metrics.len()).map(|m| best_and_level(all, m)).collect();
+    let watched = watched(metrics);
     let methods = entries.iter().enumerate().map(|(i, entry)| {
         let mut shown = cells(&entry.result);
         for (m, cell) in shown.iter_mut().enumerate() {
@@ -130,16 +191,22 @@ pub(super) fn report(
             cell.best = entries.len() > 1 && marks[m].0 == i;
             cell.level = marks[m].1.contains(&i);
         }
+        let choice = |(fold, trained): (&usize, &Trained)| match all.task {
+            Task::Rank => scale_choice(*fold, trained),
+            Task::Annotate => link_choice(*fold, trained),
+        };
         MethodPart {
             label: entry.label.clone(),
             cells: shown,
             fit_seconds: Some(entry.fit),
             predict_seconds: Some(entry.predict),
             model_bytes: Some(entry.bytes),
-            curve: if entry.curve.values[0].is_empty() { vec![] } else { cells(&entry.curve) },
-            per_query: tested.iter().cloned().zip(entry.result.values[watched].iter().copied()).collect(),
-            choices: entry.facts.iter().enumerate().filter_map(|(fold, facts)| choice(fold + 1, facts)).collect(),
+            curve: entry.curve.as_ref().filter(|curve| !curve.values[0].is_empty()).map(cells).unwrap_or_default(),
+            per_query: all.tested.iter().cloned().zip(entry.result.values[watched].iter().copied()).collect(),
+            choices: all.folds.iter().zip(&entry.trained).filter_map(choice).collect(),
             features: entry.features.clone(),
+            core: entry.core().unwrap_or_default().to_vec(),
+            links: entry.links.clone(),
             reliability: entry.reliability(),
             places: entry.places.clone(),
         }
@@ -148,41 +215,101 @@ pub(super) fn report(
         title: entries.iter().map(|e| e.label.as_str()).collect::<Vec<_>>().join(" · "),
         command: command_line(),
         version: env!("CARGO_PKG_VERSION").into(),
-        convention: measures.convention.to_string(),
-        units: tested.len(),
+        words: words(all.task),
+        convention: all.measures.convention.to_string(),
+        units: all.tested.len(),
         skipped: entries.first().map_or(0, |e| e.result.skipped()),
         folds,
-        metrics: measures.metrics.iter().map(Metric::to_string).collect(),
-        watched: measures.metrics[watched].to_string(),
+        metrics: metrics.iter().map(Metric::to_string).collect(),
+        notes: notes(metrics, all.task),
+        left_out: match all.task {
+            Task::Rank => vec![],
+            Task::Annotate => entries.first().map(|e| left_out(&e.result)).unwrap_or_default(),
+        },
+        watched: metrics[watched].to_string(),
+        watched_is_loss: metrics[watched].is_loss(),
         methods: methods.collect(),
-        tests: tests
+        tests: all
+            .tests
             .iter()
             .map(|t| TestPart {
-                metric: measures.metrics[t.metric].to_string(),
+                metric: metrics[t.metric].to_string(),
+                is_loss: metrics[t.metric].is_loss(),
                 a: entries[t.a].label.clone(),
                 b: entries[t.b].label.clone(),
                 difference: t.difference,
+                low: t.low,
+                high: t.high,
                 p: t.p,
             })
             .collect(),
     }
 }
 
-/// What was tried on validation, as lines over lambda.
-fn choice(fold: usize, facts: &Facts) -> Option<ChoicePart> {
-    let chosen = facts.chosen.as_ref()?;
-    let mut lines: Vec<(String, Vec<(f64, f64)>)> = vec![];
+/// Lines of points by name.
+type Lines = Vec<(String, Vec<(f64, f64)>)>;
+
+fn add(lines: &mut Lines, name: String, point: (f64, f64)) {
+    match lines.iter_mut().find(|(known, _)| *known == name) {
+        Some((_, points)) => points.push(point),
+        None => lines.push((name, vec![point])),
+    }
+}
+
+/// What was tried on validation, as lines over lambda, one for each scaling.
+fn scale_choice(fold: usize, trained: &Trained) -> Option<ChoicePart> {
+    let chosen = trained.chosen.as_ref()?;
+    let mut lines: Lines = vec![];
     let mut taken = (String::new(), 0.0, f64::NEG_INFINITY);
     for candidate in &chosen.candidates {
-        let scale = candidate.settings.get("scale")?.as_str()?.to_owned();
+        let scale = format!("scale={}", candidate.settings.get("scale")?.as_str()?);
         let lambda = candidate.settings.get("lambda")?.as_f64()?;
         if candidate.value > taken.2 {
-            taken = (scale.clone(), lambda, candidate.value);
+            taken = (format!("{scale}, lambda={}", short(lambda)), lambda, candidate.value);
         }
-        match lines.iter_mut().find(|(name, _)| *name == scale) {
-            Some((_, points)) => points.push((lambda, candidate.value)),
-            None => lines.push((scale, vec![(lambda, candidate.value)])),
-        }
+        add(&mut lines, scale, (lambda, candidate.value));
     }
     Some(ChoicePart { fold, metric: chosen.metric.clone(), lines, taken })
+}
+
+/// The same of labels: a line over lambda, one over the lambda of links.
+///
+/// Lambda is chosen first, then that of links, then the size of the core, which has no place on these lines.
+fn link_choice(fold: usize, trained: &Trained) -> Option<ChoicePart> {
+    let chosen = trained.chosen.as_ref()?;
+    let loss = chosen.metric.parse::<Metric>().is_ok_and(Metric::is_loss);
+    let number = |candidate: &ordain::method::Candidate, name: &str| candidate.settings.get(name)?.as_f64();
+    let core = |candidate: &ordain::method::Candidate| candidate.settings.get("core").cloned();
+    let first = chosen.candidates.first()?;
+    let mut lines: Lines = vec![];
+    let mut taken: Option<(String, f64, f64)> = None;
+    for candidate in chosen.candidates.iter().filter(|candidate| core(candidate) == core(first)) {
+        let (lambda, link) = (number(candidate, "lambda")?, number(candidate, "link_lambda"));
+        let of_links = link.filter(|_| link != number(first, "link_lambda"));
+        let better = |best: f64| if loss { candidate.value < best } else { candidate.value > best };
+        if taken.as_ref().is_none_or(|(_, _, best)| better(*best)) {
+            let words = format!("lambda={}", short(lambda));
+            let words = link.map_or(words.clone(), |link| format!("{words}, link_lambda={}", short(link)));
+            taken = Some((words, of_links.unwrap_or(lambda), candidate.value));
+        }
+        match of_links {
+            Some(link) => add(&mut lines, "link_lambda".into(), (link, candidate.value)),
+            None => add(&mut lines, "lambda".into(), (lambda, candidate.value)),
+        }
+    }
+    // the value of the first lambda of links was measured along the first line
+    let start = chosen.candidates.iter().filter(|c| number(c, "link_lambda") == number(first, "link_lambda"));
+    let best = start.map(|c| c.value).reduce(|a, b| if (a > b) == loss { b } else { a });
+    if let (Some((_, points)), Some(link), Some(value)) =
+        (lines.iter_mut().find(|(name, _)| name == "link_lambda"), number(first, "link_lambda"), best)
+    {
+        points.push((link, value));
+        points.sort_by(|a, b| b.0.total_cmp(&a.0));
+    }
+    Some(ChoicePart { fold, metric: chosen.metric.clone(), lines, taken: taken? })
+}
+
+/// A number to four digits.
+fn short(x: f64) -> String {
+    format!("{x:.3e}").parse::<f64>().map_or_else(|_| x.to_string(), |x| format!("{x:?}"))
 }

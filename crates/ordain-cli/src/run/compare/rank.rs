@@ -1,0 +1,101 @@
+//! One round of a method that ranks.
+
+use super::{Cut, Entry, Protocol, Trained};
+use crate::plan::Measures;
+use crate::report::{PlacedDocument, PlacesPart};
+use crate::run::evaluate::{curve_metrics, strongest};
+use anyhow::Result;
+use ordain::data::{Missing, RankSet};
+use ordain::method::{Fitted, RankMethod, Training};
+use ordain::metric;
+use ordain::metric::calibration::{Calibration, in_head};
+use ordain::model_file;
+use ordain::solver::run::Watch;
+use std::rc::Rc;
+use std::time::Instant;
+
+pub(super) fn round(
+    entry: &mut Entry,
+    method: &RankMethod,
+    set: &Rc<RankSet>,
+    cut: &Cut,
+    protocol: &Protocol,
+    watch: &Watch,
+) -> Result<()> {
+    let mut filled;
+    let (mut set, mut means): (&RankSet, _) = (set, None);
+    if protocol.missing != Missing::Error {
+        filled = set.clone();
+        means = filled.fill(protocol.missing, cut.train);
+        set = &filled;
+    }
+    let start = Instant::now();
+    let model = method.fit(
+        &Training {
+            set,
+            train: cut.train,
+            valid: cut.valid,
+            by: (protocol.choose_by, protocol.measures.convention),
+            refit: protocol.refit,
+            seed: protocol.seed,
+            missing: protocol.missing,
+            means: means.as_deref(),
+            resume: None,
+        },
+        watch,
+    )?;
+    entry.fit += start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let scores = model.ranker.scores_of(set, cut.test);
+    entry.predict += start.elapsed().as_secs_f64();
+    let Measures { metrics, convention } = protocol.measures;
+    let result = metric::evaluate(set, cut.test, &scores, metrics, convention)?;
+    // without gains (negative grades) there is no curve
+    entry.add(result, metric::evaluate(set, cut.test, &scores, &curve_metrics(), convention).ok());
+    calibrate(entry, &model, set, cut.test)?;
+    keep(entry, model);
+    Ok(())
+}
+
+/// Puts the probabilities of the head beside the truth, and keeps the picture of the first test query.
+fn calibrate(entry: &mut Entry, model: &Fitted, set: &RankSet, test: &[u32]) -> Result<()> {
+    let k = model.ranker.places.len();
+    if k == 0 {
+        return Ok(());
+    }
+    let (_, calibration) = entry.calibration.get_or_insert_with(|| (Some(k), Calibration::default()));
+    for &q in test {
+        let probabilities = model.ranker.place_probabilities(set, q as usize)?;
+        let span = set.span(q as usize);
+        let truth = in_head(&set.grades[span.clone()], k);
+        for (p, truth) in probabilities.iter().zip(&truth) {
+            calibration.add(p.first_k, *truth);
+        }
+        if entry.places.is_none() && span.len() > k {
+            let mut documents: Vec<PlacedDocument> = span
+                .zip(&probabilities)
+                .map(|(row, p)| PlacedDocument {
+                    id: set.document(row).into_owned(),
+                    grade: set.grades[row],
+                    places: p.places.clone(),
+                    first_k: p.first_k,
+                    expected_rank: p.expected_rank,
+                })
+                .collect();
+            documents.sort_by(|a, b| a.expected_rank.total_cmp(&b.expected_rank));
+            documents.truncate(12);
+            entry.places = Some(PlacesPart { query: set.query(q as usize).to_owned(), documents });
+        }
+    }
+    Ok(())
+}
+
+fn keep(entry: &mut Entry, model: Fitted) {
+    if entry.trained.is_empty() {
+        entry.features = strongest(&model.ranker);
+    }
+    entry.bytes = entry.bytes.max(model_file::to_bytes(&model).len());
+    entry.support = entry.support.max(model.ranker.weights.iter().filter(|&&w| w != 0.0).count());
+    let (report, settings, chosen) = (model.facts.report, model.facts.settings, model.facts.chosen);
+    entry.trained.push(Trained { report, settings, chosen, core: None, floor: None, below_floor: false });
+}

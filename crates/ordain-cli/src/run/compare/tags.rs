@@ -1,0 +1,137 @@
+//! One round of a method that annotates.
+
+use super::{Cut, Entry, Protocol, Trained, reliability};
+use crate::report::Reliability;
+use crate::run::evaluate::precision_curve;
+use anyhow::Result;
+use ordain::data::{Missing, TagSet};
+use ordain::method::{CStar, FittedTags, TagPrediction, TagTraining, Tagger, Trainer};
+use ordain::metric::calibration::Calibration;
+use ordain::metric::{self, Convention, Evaluation, Kind, Metric, TagScores};
+use ordain::model_file;
+use ordain::solver::run::Watch;
+use std::rc::Rc;
+use std::time::Instant;
+
+/// Links that a report shows.
+const LINKS: usize = 15;
+
+pub(super) fn round(
+    entry: &mut Entry,
+    method: &CStar,
+    set: &Rc<TagSet>,
+    cut: &Cut,
+    protocol: &Protocol,
+    watch: &Watch,
+) -> Result<()> {
+    let mut filled;
+    let (mut set, mut means): (&TagSet, _) = (set, None);
+    if protocol.missing != Missing::Error {
+        filled = set.clone();
+        means = filled.fill(protocol.missing, cut.train);
+        set = &filled;
+    }
+    let start = Instant::now();
+    let model = method.fit(
+        &TagTraining {
+            set,
+            train: cut.train,
+            valid: cut.valid,
+            by: (protocol.choose_by, protocol.measures.convention),
+            refit: protocol.refit,
+            seed: protocol.seed,
+            missing: protocol.missing,
+            means: means.as_deref(),
+        },
+        watch,
+    )?;
+    entry.fit += start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let said = model.tagger.predict(set, cut.test)?;
+    entry.predict += start.elapsed().as_secs_f64();
+    let measures = protocol.measures;
+    let told = match measures.metrics.iter().any(is_told) {
+        true => model.tagger.oracle_values(set, cut.test)?,
+        false => vec![],
+    };
+    if model.tagger.trainer == Trainer::Likelihood {
+        let (_, calibration) = entry.calibration.get_or_insert_with(|| (None, Calibration::default()));
+        calibrate(calibration, set, cut.test, &said);
+    }
+    let said = TagScores {
+        sets: said.iter().map(|item| item.chosen.clone()).collect(),
+        scores: said.into_iter().flat_map(|item| item.values).collect(),
+    };
+    let told = TagScores { scores: told, sets: vec![] };
+    let measure = |metrics: &[Metric]| evaluate(set, cut.test, &said, &told, metrics, &measures.convention);
+    let curve = precision_curve(set);
+    entry.add(measure(&measures.metrics)?, measure(&curve).ok());
+    keep(entry, model);
+    Ok(())
+}
+
+/// Whether the model is told the number of labels for this metric.
+fn is_told(metric: &Metric) -> bool {
+    metric.kind == Kind::Bep
+}
+
+/// Each metric by what it is of: with the number of labels told, or not.
+fn evaluate(
+    set: &TagSet,
+    units: &[u32],
+    said: &TagScores,
+    told: &TagScores,
+    metrics: &[Metric],
+    by: &Convention,
+) -> Result<Evaluation> {
+    let mut values = vec![];
+    for metric in metrics {
+        let scores = if is_told(metric) { told } else { said };
+        values.extend(metric::evaluate_tags(set, units, scores, &[*metric], by)?.values);
+    }
+    Ok(Evaluation { metrics: metrics.to_vec(), values })
+}
+
+/// Puts the probability of every label of every item beside whether it applies.
+fn calibrate(calibration: &mut Calibration, set: &TagSet, units: &[u32], said: &[TagPrediction]) {
+    for (&i, item) in units.iter().zip(said) {
+        let (yes, unknown) = (set.yes(i as usize), set.unknown(i as usize));
+        for (label, &p) in (0u32..).zip(&item.values).filter(|(label, _)| unknown.binary_search(label).is_err()) {
+            calibration.add(p, f64::from(u8::from(yes.binary_search(&label).is_ok())));
+        }
+    }
+}
+
+/// The strongest links between labels.
+pub(in crate::run) fn links(tagger: &Tagger) -> Vec<(String, f64)> {
+    let links = tagger.strongest_links(LINKS).into_iter();
+    links.map(|(core, other, weight)| (format!("{core} – {other}"), weight)).collect()
+}
+
+/// How the probabilities of a model come true on the items of a set, where it has some.
+pub(in crate::run) fn tag_reliability(tagger: &Tagger, set: &TagSet) -> Result<Option<Reliability>> {
+    if tagger.trainer != Trainer::Likelihood {
+        return Ok(None);
+    }
+    let (all, mut calibration) = (set.all(), Calibration::default());
+    calibrate(&mut calibration, set, &all, &tagger.predict(set, &all)?);
+    Ok(Some(reliability(None, &calibration)))
+}
+
+fn keep(entry: &mut Entry, model: FittedTags) {
+    let tagger = &model.tagger;
+    if entry.trained.is_empty() {
+        entry.links = links(tagger);
+    }
+    entry.bytes = entry.bytes.max(model_file::tags_to_bytes(&model).len());
+    entry.support = entry.support.max(tagger.support());
+    let core = tagger.star.core().iter().map(|&label| tagger.labels[label as usize].clone()).collect();
+    entry.trained.push(Trained {
+        core: (entry.method.name() == "cstar").then_some(core),
+        floor: model.facts.floor,
+        below_floor: model.facts.below_floor(),
+        report: model.facts.report,
+        settings: model.facts.settings,
+        chosen: model.facts.chosen,
+    });
+}

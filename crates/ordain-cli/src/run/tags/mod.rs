@@ -1,0 +1,138 @@
+//! Commands on items with labels.
+
+pub(super) mod ask;
+pub(super) mod convert;
+pub(super) mod demo;
+pub(super) mod evaluate;
+pub(super) mod explain;
+pub(super) mod fit;
+pub(super) mod inspect;
+pub(super) mod predict;
+pub(super) mod simulate;
+
+use crate::args::Reading;
+use crate::plan::Usage;
+use crate::screen::Screen;
+use anyhow::Result;
+use ordain::data::{TagReading, TagSet, is_tags, read_tags};
+use ordain::method::{Tagger, Trainer};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// Items as a model wants them: its own rule for missing values, its columns, its labels. Says what differs.
+pub(super) fn read_for(tagger: &Tagger, paths: &[PathBuf], labels: Option<&str>, screen: &Screen) -> Result<TagSet> {
+    // where nothing else says it, columns with the names of the model's labels are labels
+    let columns: HashSet<&String> = tagger.columns.names.iter().collect();
+    let known = tagger.labels.iter().filter(|label| !columns.contains(label)).cloned().collect();
+    let reading = TagReading { missing: tagger.missing, labels: labels.map(str::to_owned), known };
+    let (mut set, _) = read_tags(&[paths.to_vec()], &reading).map_err(|error| not_items(error, "this model"))?;
+    let name = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    warn_of_labels(&set, labels, &name, screen);
+    let (differ, strange) =
+        tagger.prepare(&mut set).map_err(|error| anyhow::Error::from(error).context(name.clone()))?;
+    if let Some(first) = differ.unknown.first() {
+        let n = differ.unknown.len();
+        screen.say(&format!(
+            "warning: {name}: {n} feature(s) that the model has never seen carry no weight (such as {first})"
+        ));
+    }
+    if let Some(first) = differ.absent.first() {
+        let (n, all) = (differ.absent.len(), tagger.columns.names.len());
+        screen.say(&format!(
+            "warning: {name} has no value for {n} of the model's {all} features (such as {first}): they count as 0"
+        ));
+    }
+    if let Some(first) = strange.first() {
+        screen.say(&format!(
+            "warning: {name}: {} label(s) that the model does not know are left out (such as {first})",
+            strange.len()
+        ));
+    }
+    Ok(set)
+}
+
+/// A model that annotates.
+pub(super) fn load(path: &Path) -> Result<ordain::method::FittedTags> {
+    Ok(ordain::model_file::load_tags_with_header(path)?.0)
+}
+
+/// Whether a file is read as items with labels: it looks like it, or `--labels` says so.
+pub(super) fn are_items(path: &Path, reading: &Reading) -> bool {
+    reading.labels.is_some() || is_tags(path)
+}
+
+/// Says that a file holds queries, where that is why it cannot be read.
+fn not_items(error: ordain::Error, who: &str) -> ordain::Error {
+    match error {
+        ordain::Error::Parse { path, found, .. } if found.starts_with("\"qid:") => ordain::Error::Content {
+            path,
+            expected: format!("items with labels, because {who} annotates"),
+            found: "queries with documents".into(),
+        },
+        other => other,
+    }
+}
+
+/// Says that none of the labels of `--labels` is in the data.
+pub(super) fn warn_of_labels(set: &TagSet, given: Option<&str>, name: &str, screen: &Screen) {
+    if let Some(given) = given.filter(|_| !set.labelled && !set.labels.is_empty()) {
+        let n = set.labels.len();
+        screen
+            .say(&format!("warning: {name}: none of the {n} labels of {given} is an attribute: items without labels"));
+    }
+}
+
+/// Refuses items of which nothing says which labels they have, with what to do.
+pub(super) fn need_labels(set: &TagSet, paths: &[PathBuf]) -> Result<()> {
+    match paths.first() {
+        Some(path) if !set.labelled => Err(ordain::Error::Content {
+            path: path.clone(),
+            expected: "labels of the items (a column named labels, or --labels NAMES; for ARFF its XML)".into(),
+            found: match set.labels.len() {
+                0 => "none".into(),
+                n => {
+                    let all: Vec<u32> = (0..n as u32).collect();
+                    format!("no column or attribute of the {n} labels {}", names(set, &all))
+                }
+            },
+        }
+        .into()),
+        _ => Ok(()),
+    }
+}
+
+/// A model keeps its own rule for missing values.
+pub(super) fn refuse_missing(reading: &Reading) -> Result<()> {
+    match reading.missing {
+        Some(_) => Err(Usage("a model has its own rule for missing values: leave out --missing".into()).into()),
+        None => Ok(()),
+    }
+}
+
+/// Refuses items where a model that ranks wants queries.
+pub(super) fn refuse_items(model: &Path, data: &[PathBuf], reading: &Reading) -> Result<()> {
+    match data.iter().find(|path| are_items(path, reading)) {
+        None => Ok(()),
+        Some(path) => Err(ordain::Error::Content {
+            path: path.clone(),
+            expected: format!("queries with documents, because {} is a model that ranks", model.display()),
+            found: "items with labels".into(),
+        }
+        .into()),
+    }
+}
+
+/// What a model ranks labels by, as it is called in tables and in JSON.
+pub(super) fn rank_name(tagger: &Tagger) -> &'static str {
+    match tagger.trainer {
+        Trainer::Likelihood => "probability",
+        Trainer::Margin => "margin",
+    }
+}
+
+/// The first of some labels by name.
+pub(super) fn names(set: &TagSet, labels: &[u32]) -> String {
+    let first: Vec<&str> = labels.iter().take(5).map(|&label| set.labels[label as usize].as_str()).collect();
+    let more = labels.len() - first.len();
+    first.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
+}

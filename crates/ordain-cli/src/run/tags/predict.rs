@@ -1,0 +1,73 @@
+//! `ordain predict` with a model that annotates.
+
+use super::{rank_name, read_for, refuse_missing};
+use crate::args::Predict;
+use crate::plan::Usage;
+use crate::screen::Screen;
+use anyhow::Result;
+use ordain::data::TagSet;
+use ordain::method::tagger::ranked;
+use ordain::method::{FittedTags, TagPrediction, Tagger, Trainer};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+pub(in crate::run) fn run(model: &FittedTags, args: &Predict, screen: &Screen) -> Result<()> {
+    let tagger = &model.tagger;
+    if args.run.is_some() {
+        return Err(Usage("--run is for models that rank; this one annotates: use --top K or --json".into()).into());
+    }
+    if args.probabilities && tagger.trainer == Trainer::Margin {
+        return Err(Usage(
+            "--probabilities: this model was fitted with trainer=margin, which has none; fit it with trainer=likelihood"
+                .into(),
+        )
+        .into());
+    }
+    refuse_missing(&args.reading)?;
+    let set = read_for(tagger, std::slice::from_ref(&args.data), args.reading.labels.as_deref(), screen)?;
+    let all = tagger.predict(&set, &set.all())?;
+    let mut text = String::new();
+    let top = args.top.map_or(usize::MAX, |k| k as usize);
+    if screen.json {
+        for (i, item) in all.iter().enumerate() {
+            writeln!(text, "{}", document(tagger, &set, i, item, top))?;
+        }
+    } else if args.top.is_some() || args.probabilities {
+        // without probabilities a model by margin still shows what it ranks by
+        let shown = args.probabilities || tagger.trainer == Trainer::Margin;
+        let last = if shown { format!("\t{}", rank_name(tagger)) } else { String::new() };
+        writeln!(text, "item\trank\tlabel\tscore{last}")?;
+        for (i, item) in all.iter().enumerate() {
+            for (rank, label) in ranked(&item.values).into_iter().take(top).enumerate() {
+                let l = label as usize;
+                write!(text, "{}\t{}\t{}\t{}", set.item(i), rank + 1, tagger.labels[l], item.scores[l])?;
+                match tagger.trainer {
+                    Trainer::Likelihood if shown => writeln!(text, "\t{:.6}", item.values[l])?,
+                    Trainer::Margin => writeln!(text, "\t{}", item.values[l])?,
+                    Trainer::Likelihood => text.push('\n'),
+                }
+            }
+        }
+    } else {
+        text.push_str("item\tlabels\n");
+        for (i, item) in all.iter().enumerate() {
+            writeln!(text, "{}\t{}", set.item(i), chosen(tagger, item).join(";"))?;
+        }
+    }
+    screen.data(&text)
+}
+
+/// The names of the labels that the model would give, best first.
+fn chosen<'t>(tagger: &'t Tagger, item: &TagPrediction) -> Vec<&'t str> {
+    item.chosen.iter().map(|&label| tagger.labels[label as usize].as_str()).collect()
+}
+
+fn document(tagger: &Tagger, set: &TagSet, i: usize, item: &TagPrediction, top: usize) -> Value {
+    let labels = ranked(&item.values).into_iter().take(top).enumerate().map(|(rank, label)| {
+        let l = label as usize;
+        let mut one = json!({"label": tagger.labels[l], "score": item.scores[l], "rank": rank + 1});
+        one[rank_name(tagger)] = item.values[l].into();
+        one
+    });
+    json!({"item": set.item(i), "labels": labels.collect::<Vec<_>>(), "chosen": chosen(tagger, item)})
+}

@@ -1,0 +1,436 @@
+//! Which label to ask a person about next, and what such questions are worth.
+
+use crate::data::TagSet;
+use crate::error::{Error, Result};
+use crate::method::tagger::{median, ranked};
+use crate::method::{Scored, TagWork, Tagger, Trainer};
+use crate::random::Random;
+use crate::structure::star::{Clamp, Subsets};
+use crate::structure::star_sum::StarSum;
+use std::fmt;
+use std::str::FromStr;
+
+/// How the next label is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Strategy {
+    /// The label whose best scores inside and outside the set differ least, \[QAP\] section 5.
+    Paper,
+    /// The label whose probability is nearest 1/2; needs probabilities, which models by margin do not have.
+    Entropy,
+    /// The label whose answer promises the best precision.
+    Expected,
+    /// Any label.
+    Random,
+}
+
+impl Strategy {
+    /// All of them, the default first.
+    pub const ALL: [Self; 4] = [Self::Expected, Self::Paper, Self::Entropy, Self::Random];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Entropy => "entropy",
+            Self::Expected => "expected",
+            Self::Random => "random",
+        }
+    }
+
+    /// Whether a model of this trainer can follow it.
+    ///
+    /// ```
+    /// use ordain::{ask::Strategy, method::Trainer};
+    /// assert!(!Strategy::Entropy.suits(Trainer::Margin) && Strategy::Expected.suits(Trainer::Margin));
+    /// ```
+    pub fn suits(self, trainer: Trainer) -> bool {
+        self != Self::Entropy || trainer == Trainer::Likelihood
+    }
+
+    fn check(self, trainer: Trainer) -> Result<()> {
+        if self.suits(trainer) {
+            return Ok(());
+        }
+        Err(Error::Data {
+            expected: "a model with probabilities for the strategy entropy (fit it with trainer=likelihood, or ask by paper or expected)"
+                .into(),
+            found: "a model by margin, whose labels have differences of scores".into(),
+        })
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Strategy {
+    type Err = Error;
+
+    /// ```
+    /// use ordain::ask::Strategy;
+    /// assert_eq!("paper".parse::<Strategy>()?, Strategy::Paper);
+    /// assert!("entropi".parse::<Strategy>().unwrap_err().to_string().contains("did you mean \"entropy\""));
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
+    fn from_str(text: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|strategy| strategy.name() == text);
+        found.ok_or_else(|| Error::unknown("strategy", text, Self::ALL.map(Self::name)))
+    }
+}
+
+/// How many labels an item has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// So many: an oracle, as in \[QAP\].
+    Told(usize),
+    /// As many as the model thinks: its distribution, restricted to the numbers that the answers allow, and never certain;
+    /// see [`Tagger::numbers`].
+    Learned,
+}
+
+/// What is known of an item before a question.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// The number of its labels.
+    pub count: Count,
+    /// The answers so far; empty before the first.
+    pub clamp: &'a [Clamp],
+    /// Labels that nobody could answer for: the model goes on to think about them, and they are not asked again.
+    pub skipped: &'a [u32],
+}
+
+/// The label to ask about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Question {
+    /// The label.
+    pub label: u32,
+    /// What it was chosen by: the difference of scores (paper, smaller first), the probability of the label (entropy), the
+    /// expected precision after the answer or, by margin, the expected number of labels that it changes (expected, larger
+    /// first), 0 (random).
+    pub value: f64,
+}
+
+/// Labels whose answers are looked ahead to.
+pub const CANDIDATES: usize = 8;
+
+/// Numbers of labels that are looked ahead with, where the number is not known.
+const NUMBERS: usize = 5;
+
+/// The next label to ask about; none where nothing is left to ask: every label was answered or skipped, or the answers leave
+/// one set of the number of labels that was told. Of equal labels the one with the lowest number is asked.
+///
+/// With `in_i` and `out_i` the best score of a set with and without label `i`, and `p_i` its marginal probability, all given
+/// the answers:
+///
+/// ```text
+/// paper     min_i |in_i − out_i|
+/// entropy   min_i |p_i − 1/2|
+/// expected  max_i 1/k [ p_i · top_k(p | i in) + (1 − p_i) · top_k(p | i out) ]      top_k: the sum of the k largest
+/// ```
+///
+/// - **paper**: the least difference is that of the two best sets, and every label that one of them has and the other has not
+///   attains it (so that the rule of \[QAP\] never names a single label). Of these the ones of the best set are asked, the lowest
+///   number first; others only where those were skipped. Costs one [two-best search](crate::structure::star::Star::two_best), about O(N); O(2^C N)
+///   where all labels of both were skipped.
+/// - **entropy**: one sum, O(2^C N k).
+/// - **expected**: the [`CANDIDATES`] labels with the largest `p_i (1 − p_i)` are tried, with two sums each: O(2^C N k) times 17.
+///   A model by margin has no probabilities. There the candidates are those with the least difference, `d_i = in_i − out_i`, and the
+///   value is `logistic(−|d_i|)` times the number of labels that leave the best set when the answer goes against it:
+///   one [search](crate::structure::star::Star::max) each.
+///
+/// Without links, paper and expected both ask about the k-th or the (k + 1)-th label, and which of the two makes no difference to
+/// the precision that follows.
+///
+/// Where the number of labels is [learned](Count::Learned), paper (and expected by margin) take the number nearest the median
+/// that leaves a choice, entropy averages the probabilities as [`Tagger::values`] does, and expected averages over the 5
+/// likeliest numbers that leave a choice; where one label is open, they ask about it, with the value 0. Answers restrict the
+/// distribution of the number, which is [never certain](Tagger::numbers), and do not weigh it otherwise.
+pub fn next(
+    tagger: &Tagger,
+    item: &Scored,
+    known: &Known,
+    strategy: Strategy,
+    random: &mut Random,
+    work: &mut TagWork,
+) -> Result<Option<Question>> {
+    next_of(tagger, item, known, strategy, CANDIDATES, random, work)
+}
+
+/// [`next`] with another number of candidates.
+#[doc(hidden)]
+pub fn next_of(
+    tagger: &Tagger,
+    item: &Scored,
+    known: &Known,
+    strategy: Strategy,
+    candidates: usize,
+    random: &mut Random,
+    work: &mut TagWork,
+) -> Result<Option<Question>> {
+    strategy.check(tagger.trainer)?;
+    let situation = Situation::new(tagger, item, known)?;
+    if situation.open.is_empty() || situation.decided() {
+        return Ok(None);
+    }
+    match (strategy, tagger.trainer) {
+        (Strategy::Random, _) => {
+            let label = situation.open[random.below(situation.open.len())];
+            Ok(Some(Question { label, value: 0.0 }))
+        }
+        (Strategy::Entropy, _) => situation.entropy(work),
+        (Strategy::Paper, _) => situation.paper(work),
+        (Strategy::Expected, Trainer::Likelihood) => situation.expected_precision(candidates, work),
+        (Strategy::Expected, Trainer::Margin) => situation.expected_change(candidates, work),
+    }
+}
+
+/// An item before a question.
+struct Situation<'a> {
+    tagger: &'a Tagger,
+    item: &'a Scored,
+    clamp: Vec<Clamp>,
+    /// Labels that may be asked about, ascending.
+    open: Vec<u32>,
+    /// Labels that are in, and labels that are free.
+    inside: usize,
+    free: usize,
+    /// Numbers of labels and their probabilities.
+    numbers: Vec<(usize, f64)>,
+}
+
+impl<'a> Situation<'a> {
+    fn new(tagger: &'a Tagger, item: &'a Scored, known: &Known) -> Result<Self> {
+        let n = tagger.labels.len();
+        if !(known.clamp.is_empty() || known.clamp.len() == n) || item.base.len() != n {
+            return Err(Error::Data {
+                expected: format!("scores of {n} labels, and answers for all or none of them"),
+                found: format!("{} scores and {} answers", item.base.len(), known.clamp.len()),
+            });
+        }
+        let mut clamp = known.clamp.to_vec();
+        clamp.resize(n, Clamp::Free);
+        let inside = clamp.iter().filter(|&&clamp| clamp == Clamp::In).count();
+        let free = clamp.iter().filter(|&&clamp| clamp == Clamp::Free).count();
+        let numbers = match known.count {
+            Count::Told(k) if k < inside || k > inside + free => return Err(Error::NoSet { k, inside, free }),
+            Count::Told(k) => vec![(k, 1.0)],
+            Count::Learned => tagger.open_numbers(item, &clamp),
+        };
+        let open = |&i: &u32| clamp[i as usize] == Clamp::Free && !known.skipped.contains(&i);
+        let open = (0..n as u32).filter(open).collect();
+        Ok(Self { tagger, item, clamp, open, inside, free, numbers })
+    }
+
+    /// Whether sets of `k` labels leave a choice.
+    fn choice(&self, k: usize) -> bool {
+        self.inside < k && k < self.inside + self.free
+    }
+
+    /// Whether one set is left.
+    fn decided(&self) -> bool {
+        self.numbers.len() == 1 && !self.choice(self.numbers[0].0)
+    }
+
+    fn over(&self, k: usize) -> Subsets<'_> {
+        Subsets { k, clamp: &self.clamp }
+    }
+
+    /// The number nearest the median that leaves a choice, the smaller of two.
+    fn number(&self) -> Option<usize> {
+        let middle = median(&self.numbers);
+        let choices = self.numbers.iter().map(|&(k, _)| k).filter(|&k| self.choice(k));
+        choices.min_by_key(|&k| (k.abs_diff(middle), k))
+    }
+
+    /// The first open label, where any one decides between all of them and none.
+    fn any(&self) -> Option<Question> {
+        self.open.first().map(|&label| Question { label, value: 0.0 })
+    }
+
+    /// The open label with the least key, the first of equals.
+    fn least(&self, key: impl Fn(u32) -> f64) -> Option<u32> {
+        self.open.iter().copied().min_by(|&a, &b| key(a).total_cmp(&key(b)).then(a.cmp(&b)))
+    }
+
+    fn paper(&self, work: &mut TagWork) -> Result<Option<Question>> {
+        let Some(k) = self.number() else { return Ok(self.any()) };
+        let mut scores = vec![];
+        self.tagger.scores_at(self.item, k, &mut scores);
+        let (best, next) = self.tagger.star.two_best(&scores, &self.over(k), &mut work.max)?;
+        let Some(next) = next else { return Ok(None) };
+        let only = |a: &[u32], b: &[u32]| {
+            a.iter().copied().find(|i| b.binary_search(i).is_err() && self.open.binary_search(i).is_ok())
+        };
+        let label = only(&best.labels, &next.labels).or_else(|| only(&next.labels, &best.labels));
+        if let Some(label) = label {
+            return Ok(Some(Question { label, value: best.value - next.value }));
+        }
+        // all of them were skipped
+        let forced = self.tagger.star.forced(&scores, &self.over(k), &mut work.max)?;
+        let difference = |i: u32| (forced.inside[i as usize] - forced.outside[i as usize]).abs();
+        Ok(self.least(difference).map(|label| Question { label, value: difference(label) }))
+    }
+
+    fn entropy(&self, work: &mut TagWork) -> Result<Option<Question>> {
+        let mut p = vec![0.0; self.clamp.len()];
+        for &(k, weight) in &self.numbers {
+            let values = self.tagger.values_at(self.item, &self.over(k), work)?;
+            p.iter_mut().zip(values).for_each(|(p, value)| *p += weight * value);
+        }
+        let label = self.least(|i| (p[i as usize] - 0.5).abs());
+        Ok(label.map(|label| Question { label, value: p[label as usize] }))
+    }
+
+    fn expected_precision(&self, most: usize, work: &mut TagWork) -> Result<Option<Question>> {
+        let mut numbers: Vec<(usize, f64)> = self.numbers.iter().copied().filter(|&(k, _)| self.choice(k)).collect();
+        numbers.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        numbers.truncate(NUMBERS);
+        if numbers.is_empty() {
+            return Ok(self.any());
+        }
+        let total: f64 = numbers.iter().map(|(_, p)| p).sum();
+        let (n, sum) = (self.clamp.len(), StarSum::new(&self.tagger.star)?);
+        let mut before = vec![];
+        let mut mean = vec![0.0; n];
+        for &(k, weight) in &numbers {
+            let (mut scores, mut p) = (vec![], vec![0.0; n]);
+            self.tagger.scores_at(self.item, k, &mut scores);
+            sum.log_sum(&scores, &self.over(k), &mut work.sum, &mut p, None)?;
+            mean.iter_mut().zip(&p).for_each(|(mean, p)| *mean += weight / total * p);
+            before.push((k, weight / total, scores, p));
+        }
+        let spread = |i: u32| mean[i as usize] * (1.0 - mean[i as usize]);
+        let mut candidates = self.open.clone();
+        candidates.sort_by(|&a, &b| spread(b).total_cmp(&spread(a)).then(a.cmp(&b)));
+        candidates.truncate(most);
+        let (mut clamp, mut after, mut best) = (self.clamp.clone(), vec![0.0; n], None);
+        candidates.sort_unstable();
+        for label in candidates {
+            let mut value = 0.0;
+            for (k, weight, scores, p) in &before {
+                let yes = p[label as usize].clamp(0.0, 1.0);
+                for (answer, chance) in [(Clamp::In, yes), (Clamp::Out, 1.0 - yes)] {
+                    if chance > 0.0 {
+                        clamp[label as usize] = answer;
+                        sum.log_sum(scores, &Subsets { k: *k, clamp: &clamp }, &mut work.sum, &mut after, None)?;
+                        value += weight * chance * top(&mut after, *k) / *k as f64;
+                    }
+                }
+            }
+            clamp[label as usize] = Clamp::Free;
+            if best.is_none_or(|best: Question| value > best.value) {
+                best = Some(Question { label, value });
+            }
+        }
+        Ok(best)
+    }
+
+    fn expected_change(&self, most: usize, work: &mut TagWork) -> Result<Option<Question>> {
+        let Some(k) = self.number() else { return Ok(self.any()) };
+        let mut scores = vec![];
+        self.tagger.scores_at(self.item, k, &mut scores);
+        let forced = self.tagger.star.forced(&scores, &self.over(k), &mut work.max)?;
+        let difference = |i: u32| forced.inside[i as usize] - forced.outside[i as usize];
+        let mut candidates = self.open.clone();
+        candidates.sort_by(|&a, &b| difference(a).abs().total_cmp(&difference(b).abs()).then(a.cmp(&b)));
+        candidates.truncate(most);
+        candidates.sort_unstable();
+        let (mut clamp, mut set, mut best) = (self.clamp.clone(), vec![], None);
+        self.tagger.star.max(&scores, &self.over(k), &mut work.max, &mut set)?;
+        let mut other = vec![];
+        for label in candidates {
+            // the answer that the best set does not expect
+            let inside = set.binary_search(&label).is_ok();
+            clamp[label as usize] = if inside { Clamp::Out } else { Clamp::In };
+            self.tagger.star.max(&scores, &Subsets { k, clamp: &clamp }, &mut work.max, &mut other)?;
+            clamp[label as usize] = Clamp::Free;
+            let changed = set.iter().filter(|i| other.binary_search(i).is_err()).count();
+            let value = changed as f64 / (1.0 + difference(label).abs().exp());
+            if best.is_none_or(|best: Question| value > best.value) {
+                best = Some(Question { label, value });
+            }
+        }
+        Ok(best)
+    }
+}
+
+/// The sum of the `k` largest values, which are reordered; added from the largest on.
+fn top(values: &mut [f64], k: usize) -> f64 {
+    if k == 0 || values.is_empty() {
+        return 0.0;
+    }
+    let k = k.min(values.len());
+    values.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a));
+    values[..k].sort_unstable_by(|a, b| b.total_cmp(a));
+    values[..k].iter().sum()
+}
+
+/// Whether questions about item `i` can be replayed: it has labels, and lacks some that are known to be lacking.
+pub fn replayable(set: &TagSet, i: usize) -> bool {
+    let k = set.yes(i).len();
+    k >= 1 && k + set.unknown(i).len() < set.labels.len()
+}
+
+/// Labels item `i` by questions that its own labels answer: the precision at k, the true number of labels, before the first
+/// question and after each of `questions`. Empty where [nothing can be replayed](replayable).
+///
+/// The k labels are those that were answered with yes, then the best [values](Tagger::values_at) of labels that are open;
+/// labels of which it is unknown whether they apply are never asked about and never among the k. With `told`, the model knows k
+/// throughout (break-even precision with an oracle, as in \[QAP\], Table 1); else it asks and ranks by what it thinks the number is.
+///
+/// Costs a [`next`] and a prediction per question.
+pub fn replay(
+    tagger: &Tagger,
+    item: &Scored,
+    set: &TagSet,
+    i: usize,
+    (strategy, questions, told): (Strategy, usize, bool),
+    random: &mut Random,
+    work: &mut TagWork,
+) -> Result<Vec<f64>> {
+    let (yes, n) = (set.yes(i), tagger.labels.len());
+    strategy.check(tagger.trainer)?;
+    if set.labels.len() != n {
+        return Err(Error::Data {
+            expected: format!("the {n} labels of the model"),
+            found: format!("{} labels", set.labels.len()),
+        });
+    }
+    if !replayable(set, i) {
+        return Ok(vec![]);
+    }
+    let k = yes.len();
+    let mut clamp = vec![Clamp::Free; n];
+    set.unknown(i).iter().for_each(|&label| clamp[label as usize] = Clamp::Out);
+    let count = if told { Count::Told(k) } else { Count::Learned };
+    let mut curve = vec![];
+    loop {
+        let mut values = match count {
+            Count::Told(k) => tagger.values_at(item, &Subsets { k, clamp: &clamp }, work)?,
+            Count::Learned => tagger.values(item, &clamp, work)?.0,
+        };
+        for (value, clamp) in values.iter_mut().zip(&clamp) {
+            match clamp {
+                Clamp::Free => *value = value.clamp(f64::MIN, f64::MAX),
+                Clamp::In => *value = f64::INFINITY,
+                Clamp::Out => *value = f64::NEG_INFINITY,
+            }
+        }
+        let right = ranked(&values)[..k].iter().filter(|label| yes.binary_search(label).is_ok()).count();
+        curve.push(right as f64 / k as f64);
+        if curve.len() > questions {
+            return Ok(curve);
+        }
+        match next(tagger, item, &Known { count, clamp: &clamp, skipped: &[] }, strategy, random, work)? {
+            Some(Question { label, .. }) => {
+                clamp[label as usize] = if yes.binary_search(&label).is_ok() { Clamp::In } else { Clamp::Out };
+            }
+            None => {
+                curve.resize(questions + 1, right as f64 / k as f64);
+                return Ok(curve);
+            }
+        }
+    }
+}

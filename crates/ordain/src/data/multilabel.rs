@@ -1,0 +1,191 @@
+//! Multi-label SVMlight text, `label,label index:value… # comment`, with labels counted from 0, and its Extreme
+//! Classification variant, whose first line is `items features labels`.
+
+use super::build::short;
+use super::layout::{self, Rows, distinct};
+use super::letor::{Piece, Rules};
+use super::source::Source;
+use super::tagging::{Part, TagReading, extension, once};
+use super::tags::Lists;
+use super::{Columns, Strings, label_xml};
+use crate::error::{Error, Result};
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+pub(super) fn read(path: &Path, reading: &TagReading) -> Result<Part> {
+    let names = label_names(path, reading)?;
+    let mut source = Source::open(path)?;
+    let mut block = vec![];
+    source.next_block(&mut block)?;
+    let counts = counts(&block);
+    let mut lines = 0;
+    if counts.is_some() {
+        block.drain(..memchr::memchr(b'\n', &block).map_or(block.len(), |end| end + 1));
+        lines = 1;
+        if block.is_empty() {
+            source.next_block(&mut block)?;
+        }
+    }
+    if let (Some(counts), Some((file, names))) = (counts, &names)
+        && names.len() as u64 != counts[2]
+    {
+        let expected = format!("{} names, as the first line of {} counts the labels", counts[2], path.display());
+        return Err(Error::Content { path: file.clone(), expected, found: names.len().to_string() });
+    }
+    let limit = |count: Option<u64>| count.map_or(u32::MAX, |n| u32::try_from(n).unwrap_or(u32::MAX));
+    let rules = Rules {
+        keep_missing: reading.keep_missing(),
+        labels: Some(names.as_ref().map_or(limit(counts.map(|c| c[2])), |(_, names)| names.len() as u32)),
+        columns: limit(counts.map(|c| c[1])),
+    };
+    let mut text = Text::default();
+    layout::pieces(
+        &mut source,
+        block,
+        |piece: &mut Piece, text| piece.parse(text, rules),
+        |piece| {
+            if let Some(problem) = &piece.problem {
+                return Err(problem.error(path, lines));
+            }
+            lines += piece.lines;
+            text.piece(piece);
+            Ok(())
+        },
+    )?;
+    if let Some(counts) = counts
+        && counts[0] != text.count as u64
+    {
+        let expected = format!("{} items, as the first line says", counts[0]);
+        return Err(Error::Content { path: path.into(), expected, found: text.count.to_string() });
+    }
+    text.finish(path, names.map(|(_, names)| names), counts)
+}
+
+/// The rows read so far.
+#[derive(Default)]
+struct Text {
+    count: usize,
+    rows: Rows,
+    yes: Lists,
+    items: Strings,
+    header: HashMap<u32, String>,
+}
+
+impl Text {
+    fn piece(&mut self, piece: &Piece) {
+        self.header.extend(piece.names.iter().cloned());
+        self.rows.piece(piece);
+        let mut start = 0;
+        for &end in &piece.label_ends {
+            self.yes.push(&piece.labels[start..end]);
+            start = end;
+        }
+        if !piece.documents.is_empty() {
+            self.items.fill_to(self.count);
+            self.items.append(&piece.documents);
+        }
+        self.count += piece.grades.len();
+    }
+
+    fn finish(mut self, path: &Path, names: Option<Vec<String>>, counts: Option<[u64; 3]>) -> Result<Part> {
+        // an index that no row names is there where the file says so, unless most indices would be such
+        let mut also: Vec<u32> = self.header.keys().copied().collect();
+        if let Some([_, columns, _]) = counts
+            && columns <= 1024 + 4 * self.rows.stored() as u64
+        {
+            also.extend(0..columns as u32);
+        }
+        also.sort_unstable();
+        let (features, ids) = self.rows.sparse_features(&also);
+        let columns = Columns {
+            names: ids.iter().map(|id| self.header.get(id).cloned().unwrap_or_else(|| id.to_string())).collect(),
+            numbered: !ids.iter().any(|id| self.header.contains_key(id)),
+        };
+        once(path, "column", &columns.names)?;
+        let fixed = names.is_some();
+        let labels = names.unwrap_or_else(|| numbers(&mut self.yes, counts.map(|c| c[2])));
+        if !self.items.is_empty() {
+            self.items.fill_to(self.count);
+        }
+        Ok(Part {
+            features,
+            columns,
+            loose: true,
+            labels,
+            fixed,
+            labelled: (!self.yes.values().is_empty()).then_some(true),
+            yes: self.yes,
+            unknown: Lists::default(),
+            items: self.items,
+        })
+    }
+}
+
+/// Labels named by their numbers: all up to the largest, unless most of them would be on no item.
+fn numbers(yes: &mut Lists, count: Option<u64>) -> Vec<String> {
+    let ids = distinct(yes.values());
+    let ids = if yes.values().is_empty() { vec![] } else { ids };
+    let all = count.unwrap_or(ids.last().map_or(0, |&last| u64::from(last) + 1));
+    if all <= 1024 + 4 * yes.values().len() as u64 {
+        return (0..all).map(|label| label.to_string()).collect();
+    }
+    yes.renumber(|label| ids.binary_search(&label).unwrap_or(0) as u32);
+    ids.iter().map(u32::to_string).collect()
+}
+
+/// The three counts of a first line `items features labels`.
+pub(super) fn counts(text: &[u8]) -> Option<[u64; 3]> {
+    let line = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len())];
+    let mut words = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
+    let mut number = || {
+        let word = words.next().filter(|word| word.bytes().all(|b| b.is_ascii_digit()))?;
+        word.parse().ok()
+    };
+    let counts = [number()?, number()?, number()?];
+    words.next().is_none().then_some(counts)
+}
+
+/// The names of the labels, one per line: from the file that is given, else from `labels.txt` beside the data.
+fn label_names(path: &Path, reading: &TagReading) -> Result<Option<(PathBuf, Vec<String>)>> {
+    let file = match &reading.labels {
+        Some(file) => PathBuf::from(file),
+        None if path.as_os_str() == "-" => return Ok(None),
+        None => match path.with_file_name("labels.txt") {
+            file if file.is_file() && file != path => file,
+            _ => return Ok(None),
+        },
+    };
+    if extension(&file) == "xml" {
+        return label_xml::read(&file).map(|names| Some((file, names)));
+    }
+    let io = |reason| Error::Io { path: file.clone(), action: "read", reason };
+    let mut text = vec![];
+    Source::open(&file)?.take(1 << 32).read_to_end(&mut text).map_err(io)?;
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text).trim_ascii_end();
+    let mut names = vec![];
+    for (line, name) in (1..).zip(text.split(|&b| b == b'\n')) {
+        let refuse = |expected: &str, found: String| Error::Parse {
+            path: file.clone(),
+            line,
+            column: 1,
+            expected: expected.into(),
+            found,
+        };
+        match std::str::from_utf8(name.trim_ascii()) {
+            Ok("") if text.is_empty() => {}
+            Ok("") => return Err(refuse("the name of a label", "an empty line".into())),
+            Ok(name) if name.contains(char::is_control) => {
+                return Err(refuse("the name of a label", format!("{:?}", short(name))));
+            }
+            Ok(name) => names.push(name.to_owned()),
+            Err(_) => return Err(refuse("a name in UTF-8", "other bytes".into())),
+        }
+    }
+    if names.is_empty() || names.len() >= u32::MAX as usize {
+        let expected = "names of labels, one per line".into();
+        return Err(Error::Content { path: file, expected, found: format!("{} names", names.len()) });
+    }
+    once(&file, "label", &names)?;
+    Ok(Some((file, names)))
+}

@@ -1,0 +1,157 @@
+//! CSV and TSV of items with labels: columns of 0 and 1 that are named, or a column `labels` of names between `;`.
+
+use super::build::{is_index, short};
+use super::number::{self, Value};
+use super::source::Source;
+use super::table::{broken, check_separator, line_at};
+use super::tagging::{Part, TagReading, once};
+use super::tags::Lists;
+use super::{Columns, Strings};
+use crate::error::{Error, Result};
+use crate::matrix::{Features, Matrix};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Where a table has its labels.
+enum Labels {
+    /// One column for each.
+    Columns(Vec<usize>),
+    /// Names in one column.
+    Names(usize),
+    /// Nowhere.
+    None,
+}
+
+pub(super) fn read(path: &Path, delimiter: u8, reading: &TagReading) -> Result<Part> {
+    let mut reader =
+        csv::ReaderBuilder::new().delimiter(delimiter).buffer_capacity(1 << 20).from_reader(Source::open(path)?);
+    let broken = |error: csv::Error| broken(path, error);
+    let header: Vec<String> = reader
+        .byte_headers()
+        .map_err(broken)?
+        .iter()
+        .map(|name| String::from_utf8_lossy(name).trim_start_matches('\u{feff}').trim().to_owned())
+        .collect();
+    check_separator(path, &header)?;
+    once(path, "column", &header)?;
+    let (labels, mut vocabulary) = labels_of(path, &header, reading)?;
+    let is_label = |j: usize| match &labels {
+        Labels::Columns(columns) => columns.contains(&j),
+        Labels::Names(column) => *column == j,
+        Labels::None => false,
+    };
+    let plain: Vec<usize> = (0..header.len()).filter(|&j| !is_label(j)).collect();
+    let find = |name: &str| plain.iter().copied().find(|&j| header[j].eq_ignore_ascii_case(name));
+    let id = find("id").or_else(|| find("item"));
+    let features: Vec<usize> = plain.iter().copied().filter(|&j| Some(j) != id).collect();
+    let mut known: HashMap<String, u32> = vocabulary.iter().cloned().zip(0..).collect();
+    let (mut values, mut items) = (vec![], Strings::default());
+    let (mut yes, mut unknown, mut row) = (Lists::default(), Lists::default(), (vec![], vec![]));
+    let mut record = csv::ByteRecord::new();
+    while reader.read_byte_record(&mut record).map_err(broken)? {
+        let refuse = |j: usize, expected: String| Error::Parse {
+            path: path.into(),
+            line: record.position().map_or(1, |p| line_at(path, p.byte())),
+            column: j + 1,
+            expected,
+            found: format!("{:?} in column {:?}", short(&String::from_utf8_lossy(&record[j])), short(&header[j])),
+        };
+        for &j in &features {
+            values.push(match number::whole(record[j].trim_ascii()) {
+                Value::Number(x) => x,
+                Value::Missing if reading.keep_missing() => f32::NAN,
+                Value::Missing => {
+                    return Err(refuse(j, "a value (--missing zero or --missing mean allows gaps)".into()));
+                }
+                Value::Bad => {
+                    let way = "take a column of text out, or turn it into numbers; --labels names columns of labels";
+                    return Err(refuse(j, format!("a finite number ({way})")));
+                }
+            });
+        }
+        row.0.clear();
+        row.1.clear();
+        match &labels {
+            Labels::None => {}
+            Labels::Columns(columns) => {
+                for (label, &j) in (0u32..).zip(columns) {
+                    match state(record[j].trim_ascii()) {
+                        Some(Some(true)) => row.0.push(label),
+                        Some(Some(false)) => {}
+                        Some(None) => row.1.push(label),
+                        None => return Err(refuse(j, "1, 0, true, false, yes, no, or nothing where unknown".into())),
+                    }
+                }
+            }
+            Labels::Names(j) => {
+                let names = std::str::from_utf8(&record[*j]).map_err(|_| refuse(*j, "labels in UTF-8".into()))?;
+                for name in names.split(';').map(str::trim).filter(|name| !name.is_empty()) {
+                    row.0.push(known.get(name).copied().unwrap_or_else(|| {
+                        known.insert(name.to_owned(), vocabulary.len() as u32);
+                        vocabulary.push(name.to_owned());
+                        vocabulary.len() as u32 - 1
+                    }));
+                }
+            }
+        }
+        yes.push(&row.0);
+        unknown.push(&row.1);
+        if let Some(id) = id {
+            items.push(record[id].trim_ascii());
+        }
+    }
+    let names: Vec<String> = features.iter().map(|&j| header[j].clone()).collect();
+    Ok(Part {
+        features: Features::Dense(Matrix::new(values, names.len())),
+        columns: Columns { numbered: !names.is_empty() && names.iter().all(|name| is_index(name)), names },
+        loose: false,
+        labels: vocabulary,
+        fixed: matches!(labels, Labels::Columns(_)),
+        labelled: Some(!matches!(labels, Labels::None)),
+        yes,
+        unknown,
+        items,
+    })
+}
+
+/// Where the labels are, and their names as far as the header tells.
+fn labels_of(path: &Path, header: &[String], reading: &TagReading) -> Result<(Labels, Vec<String>)> {
+    let find = |name: &str| header.iter().position(|h| h == name);
+    let Some(given) = &reading.labels else {
+        if let Some(column) = header.iter().position(|h| h.eq_ignore_ascii_case("labels")) {
+            return Ok((Labels::Names(column), vec![]));
+        }
+        let known: Vec<(usize, &String)> = reading.known.iter().filter_map(|name| Some((find(name)?, name))).collect();
+        return Ok(match known.is_empty() {
+            true => (Labels::None, vec![]),
+            false => (
+                Labels::Columns(known.iter().map(|(column, _)| *column).collect()),
+                known.into_iter().map(|(_, name)| name.clone()).collect(),
+            ),
+        });
+    };
+    let names = TagReading::names(given)?;
+    let mut columns = vec![];
+    for name in &names {
+        columns.push(find(name).ok_or_else(|| Error::Parse {
+            path: path.into(),
+            line: 1,
+            column: 1,
+            expected: format!("a header with the column {:?} of --labels", short(name)),
+            found: format!("{:?}", short(&header.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(","))),
+        })?);
+    }
+    Ok((Labels::Columns(columns), names))
+}
+
+/// Whether a label applies, `Some(None)` where that is not known; `None` where the cell says something else.
+fn state(cell: &[u8]) -> Option<Option<bool>> {
+    let is = |words: &[&str]| words.iter().any(|word| cell.eq_ignore_ascii_case(word.as_bytes()));
+    if is(&["1", "true", "yes"]) {
+        Some(Some(true))
+    } else if is(&["0", "false", "no"]) {
+        Some(Some(false))
+    } else {
+        is(&["", "?", "null", "nan"]).then_some(None)
+    }
+}

@@ -1,0 +1,839 @@
+//! The c-star model of labels, by likelihood or by margin; without a core it is the independent model.
+
+use super::centre::{Centre, Centred};
+use super::core_choice::choose_core;
+use super::settings::{count, lambda, one_of, positive};
+use super::stage::Stage;
+use super::tagger::{Tagger, Trainer};
+use super::{Candidate, Choice, Chosen, Positive, Setting};
+use crate::data::{Missing, TagSet, split};
+use crate::error::{Error, Result};
+use crate::metric::{self, Convention, Metric};
+use crate::risk::Ridged;
+use crate::scorer::labels::{Labels, LabelsWork};
+use crate::solver::block_fw::BlockFw;
+use crate::solver::lbfgs::Lbfgs;
+use crate::solver::run::{Report, Watch, run};
+use crate::structure::star::{MOST_MAX, MOST_SUM, MaxWork, Star};
+use crate::surrogate::star::{Case, StarLikelihood, StarMargin, Target};
+use crate::traits::{Scorer, Solver, Stop};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Which labels have links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Core {
+    /// So many, by greedy joint mutual information.
+    Size(usize),
+    /// These.
+    Names(Vec<String>),
+    /// By mutual information, their number by validation.
+    Auto,
+}
+
+/// What labels are scored by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TagFeatures {
+    /// The score of a classifier of each label's own.
+    Scores,
+    /// The features of the item.
+    Direct,
+    /// Both.
+    Both,
+    /// A score of each label that the data give, in a column named `score_LABEL`.
+    Given,
+}
+
+/// What is lost on a set, with `trainer=margin`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TagLoss {
+    /// The share that is wrong of as many labels as the item has.
+    BreakEven,
+    /// The share that is wrong of so many labels.
+    PrecisionAt(usize),
+}
+
+/// How features are scaled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TagScale {
+    /// Dense features to mean 0 and deviation 1, sparse ones not at all.
+    Auto,
+    /// Not at all.
+    None,
+    /// To deviation 1, and dense ones to mean 0.
+    Global,
+}
+
+/// The c-star model: a score for each label and a link between each label of a small core and every other label.
+///
+/// ```text
+/// f(t) = Σ_{i in t} s_i + Σ_{pairs in t that touch the core} g_ij,     s_i = v_i + w_i·x + (u + u_i)·z_i + h_i·log k
+///
+/// trainer=likelihood:  min  λ/2·|w, u_i, h|² + λ_g/2·|g|² + mean of  log Σ_{|t| = k} exp f(t) − f(right)
+/// trainer=margin:      min  λ/2·|v, w, u, h|² + λ_g/2·|g|² + mean of  max_{|t| = k} {loss(t) + f(t)} − f(right)
+/// ```
+///
+/// \[QAP\] sections 3-5 for the second; the first is the exact likelihood of the same model, which is the better trainer of
+/// noisy labels, and is decoded by the k largest marginals. k is the number of labels of the item: known in training, and
+/// in prediction a distribution that is learned.
+///
+/// ```
+/// use ordain::{data::synthetic::Scenes, method::{CStar, TagTraining}, solver::run::Watch};
+/// let set = Scenes { items: 400, ..Scenes::default() }.make();
+/// let model = CStar::default().fit(&TagTraining::new(&set, &set.all()), &Watch::NOBODY)?;
+/// assert_eq!(model.tagger.star.core().len(), 3);
+/// # Ok::<(), ordain::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct CStar {
+    /// Which labels have links; `None` for the independent model.
+    pub core: Option<Core>,
+    /// What is minimised.
+    pub trainer: Trainer,
+    /// What labels are scored by.
+    pub features: TagFeatures,
+    /// Strength of the ridge on what scores labels.
+    pub lambda: Choice<Positive>,
+    /// Strength of the ridge on links.
+    pub link_lambda: Choice<Positive>,
+    /// Whether labels know how many there are.
+    pub count_bias: bool,
+    /// The loss of `trainer=margin`.
+    pub loss: TagLoss,
+    /// Scaling of the features.
+    pub scale: TagScale,
+    /// The most steps of one fit; by default 500, by margin 200 passes.
+    pub max_iter: Option<usize>,
+    /// Where a fit stops: a relative gradient of 1e-3, or a duality gap of 1e-3.
+    pub tol: Option<Positive>,
+}
+
+impl Default for CStar {
+    fn default() -> Self {
+        Self {
+            core: Some(Core::Size(3)),
+            trainer: Trainer::Likelihood,
+            features: TagFeatures::Scores,
+            lambda: Choice::Auto,
+            link_lambda: Choice::Auto,
+            count_bias: true,
+            loss: TagLoss::BreakEven,
+            scale: TagScale::Auto,
+            max_iter: None,
+            tol: None,
+        }
+    }
+}
+
+const TRAINERS: [(&str, Trainer); 2] = [("likelihood", Trainer::Likelihood), ("margin", Trainer::Margin)];
+const FEATURES: [(&str, TagFeatures); 4] = [
+    ("scores", TagFeatures::Scores),
+    ("direct", TagFeatures::Direct),
+    ("both", TagFeatures::Both),
+    ("given", TagFeatures::Given),
+];
+const SCALES: [(&str, TagScale); 3] =
+    [("auto", TagScale::Auto), ("none", TagScale::None), ("global", TagScale::Global)];
+const SWITCH: [(&str, bool); 2] = [("true", true), ("false", false)];
+
+/// λ that are tried on validation, from the strongest: by likelihood.
+const PATH: &[f64] = &[1e-2, 1e-3, 1e-4, 1e-5];
+/// The same by margin, where weaker ones take a solver of this kind very long.
+const MARGIN_PATH: &[f64] = &[1e-1, 1e-2, 1e-3];
+/// λ where nothing says otherwise.
+const LAMBDA: f64 = 1e-3;
+/// λ of links that are tried, from the strongest.
+const LINK_PATH: &[f64] = &[1e-2, 1e-3, 1e-4, 1e-5];
+/// The same by margin.
+const MARGIN_LINK_PATH: &[f64] = &[1e-2, 1e-3, 1e-4];
+/// The same where nothing says otherwise.
+const LINK_LAMBDA: f64 = 1e-3;
+/// Sizes of a core that are tried.
+const SIZES: [usize; 4] = [0, 1, 3, 5];
+/// How much earlier a fit may stop that only serves a choice.
+const ROUGH: f64 = 5.0;
+/// The ridge on what the likelihood leaves free but for labels that never occur.
+const WEAK: f64 = 1e-6;
+
+macro_rules! settings {
+    ($($core:expr)?) => {
+        &[
+            $($core,)?
+            Setting {
+                name: "trainer",
+                range: "likelihood, margin",
+                default: "likelihood",
+                help: "the exact likelihood of the labels, or the structured SVM of the paper with a certified duality gap",
+            },
+            Setting {
+                name: "features",
+                range: "scores, direct, both, given",
+                default: "scores",
+                help: "what labels are scored by: classifiers of each label's own, trained inside; the features themselves; both; or scores that the data give in columns named score_LABEL",
+            },
+            Setting { name: "count_bias", range: "true, false", default: "true", help: "a bias h·log k per label, with k the number of labels of the item" },
+            Setting {
+                name: "lambda",
+                range: "auto or a number above 0",
+                default: "auto",
+                help: "strength of the ridge: auto by validation (else 1e-3); c=1/lambda is accepted too",
+            },
+            $({
+                let _ = $core;
+                Setting {
+                    name: "link_lambda",
+                    range: "auto or a number above 0",
+                    default: "auto",
+                    help: "strength of the ridge on links: auto by validation (else 1e-3)",
+                }
+            },)?
+            Setting { name: "loss", range: "bep or p@K", default: "bep", help: "what trainer=margin loses: the wrong share of as many labels as there are, or of K" },
+            Setting { name: "scale", range: "auto, none, global", default: "auto", help: "scaling of the features: global (mean 0, deviation 1), none, or auto: global where they are dense" },
+            Setting { name: "max_iter", range: "a whole number above 0", default: "500, by margin 200", help: "the most steps of one fit, by margin passes over the items" },
+            Setting { name: "tol", range: "a number above 0", default: "1e-3", help: "where a fit stops: gradient relative to the one at zero, by margin the duality gap" },
+        ]
+    };
+}
+
+impl CStar {
+    /// What can be set.
+    pub const SETTINGS: &'static [Setting] = settings!(Setting {
+        name: "core",
+        range: "a number up to 10 (trainer=margin: 20), names separated by ; or auto",
+        default: "3",
+        help: "labels that are linked with all others: so many by mutual information, these, or auto by validation",
+    });
+    /// What can be set of the independent model.
+    pub const INDEPENDENT: &'static [Setting] = settings!();
+
+    /// The independent model: labels without links.
+    pub fn independent() -> Self {
+        Self { core: None, ..Self::default() }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        if self.core.is_some() { "cstar" } else { "independent" }
+    }
+
+    /// Its settings.
+    pub fn known_settings(&self) -> &'static [Setting] {
+        if self.core.is_some() { Self::SETTINGS } else { Self::INDEPENDENT }
+    }
+
+    pub(super) fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        match name {
+            "core" => self.core = Some(self.parse_core(value)?),
+            "trainer" => self.trainer = one_of("trainer", value, &TRAINERS)?,
+            "features" => self.features = one_of("features", value, &FEATURES)?,
+            "count_bias" => self.count_bias = one_of("count_bias", value, &SWITCH)?,
+            "scale" => self.scale = one_of("scale", value, &SCALES)?,
+            "lambda" | "c" => self.lambda = lambda(name, value)?,
+            "link_lambda" => self.link_lambda = lambda(name, value)?,
+            "max_iter" => self.max_iter = Some(count(name, value)?),
+            "tol" => self.tol = Some(positive(name, value)?),
+            _ => self.loss = parse_loss(value)?,
+        }
+        Ok(())
+    }
+
+    fn parse_core(&self, value: &str) -> Result<Core> {
+        let wrong = |expected: String| Error::Setting { name: "core".into(), expected, found: value.into() };
+        if value == "auto" {
+            return Ok(Core::Auto);
+        }
+        if let Ok(size) = value.parse::<usize>() {
+            return match size <= MOST_MAX {
+                true => Ok(Core::Size(size)),
+                false => Err(wrong(format!(
+                    "a number up to {MOST_MAX} ({MOST_SUM} with trainer=likelihood), names, or auto"
+                ))),
+            };
+        }
+        if value.parse::<f64>().is_ok() {
+            return Err(wrong(format!(
+                "a whole number up to {MOST_MAX} ({MOST_SUM} with trainer=likelihood), names, or auto"
+            )));
+        }
+        let names: Vec<String> = value.split([';', ',']).map(|name| name.trim().to_owned()).collect();
+        let mut seen = names.clone();
+        seen.sort_unstable();
+        seen.dedup();
+        if seen.len() < names.len() || seen.iter().any(String::is_empty) || names.len() > MOST_MAX {
+            return Err(wrong(format!("a number, up to {MOST_MAX} different names, or auto")));
+        }
+        Ok(Core::Names(names))
+    }
+
+    /// Refuses settings that do not go together.
+    ///
+    /// ```
+    /// use ordain::method::{CStar, Core, cstar::TagLoss};
+    /// assert!(CStar { core: Some(Core::Size(15)), ..CStar::default() }.check().is_err());
+    /// assert!(CStar { loss: TagLoss::PrecisionAt(3), ..CStar::default() }.check().is_err());
+    /// ```
+    pub fn check(&self) -> Result<()> {
+        let size = match &self.core {
+            Some(Core::Size(size)) => *size,
+            Some(Core::Names(names)) => names.len(),
+            _ => 0,
+        };
+        match self.loss {
+            _ if self.trainer == Trainer::Margin => Ok(()),
+            TagLoss::PrecisionAt(k) => Err(Error::Setting {
+                name: "loss".into(),
+                expected: "trainer=margin with it: trainer=likelihood has no loss to choose".into(),
+                found: format!("p@{k} with trainer=likelihood"),
+            }),
+            TagLoss::BreakEven if size > MOST_SUM => Err(Error::Setting {
+                name: "core".into(),
+                expected: format!("at most {MOST_SUM} labels with trainer=likelihood (trainer=margin takes more)"),
+                found: size.to_string(),
+            }),
+            TagLoss::BreakEven => Ok(()),
+        }
+    }
+
+    /// Whether something is left to be chosen by validation.
+    pub fn chooses(&self) -> bool {
+        self.lambda == Choice::Auto
+            || self.core == Some(Core::Auto)
+            || self.link_lambda == Choice::Auto && self.core.as_ref().is_some_and(|core| *core != Core::Size(0))
+    }
+
+    /// What was asked of the settings that can be left to validation.
+    fn asked(&self) -> Map<String, Value> {
+        let number = |choice: Choice<Positive>| match choice {
+            Choice::Set(x) => Value::from(x.get()),
+            Choice::Auto => "auto".into(),
+        };
+        let mut asked = Map::from_iter([("lambda".into(), number(self.lambda))]);
+        if let Some(core) = &self.core {
+            let core = match core {
+                Core::Auto => "auto".into(),
+                Core::Size(size) => Value::from(*size),
+                Core::Names(names) => names.clone().into(),
+            };
+            asked.insert("core".into(), core);
+            asked.insert("link_lambda".into(), number(self.link_lambda));
+        }
+        asked
+    }
+
+    fn max_iter(&self) -> usize {
+        self.max_iter.unwrap_or(if self.trainer == Trainer::Margin { 200 } else { 500 })
+    }
+
+    fn tol(&self) -> f64 {
+        self.tol.map_or(1e-3, Positive::get)
+    }
+
+    /// Fits a model, choosing what is left open on validation items.
+    pub fn fit(&self, data: &TagTraining, watch: &Watch) -> Result<FittedTags> {
+        data.set.need_labels()?;
+        let held_out;
+        let (train, valid): (&[u32], &[u32]) = match data.valid {
+            Some(valid) => (data.train, valid),
+            None if self.chooses() && data.train.len() >= 5 => {
+                held_out = split::hold_out(data.train);
+                (&held_out.0, &held_out.1)
+            }
+            None => (data.train, &[]),
+        };
+        let n = data.set.labels.len();
+        let says = |&i: &u32| {
+            let set = data.set;
+            Case::new(n, set.yes(i as usize), set.unknown(i as usize)).teaches(n)
+        };
+        if !self.chooses() || !valid.iter().any(says) {
+            let stage = Stage::new(self, data, data.train, watch)?;
+            let point = Point { core: self.fixed_core(&stage, data.set)?, ..self.fixed() };
+            (watch.tell)(0.2, "fitting");
+            let solved = self.solve(&stage, &point, None, self.tol(), data.seed, watch)?;
+            return self.fitted(data, &stage, &point, solved, None, None, false);
+        }
+        self.choose(data, train, valid, watch)
+    }
+
+    fn fixed(&self) -> Point {
+        let number = |choice: Choice<Positive>, default: f64| match choice {
+            Choice::Set(x) => x.get(),
+            Choice::Auto => default,
+        };
+        Point { core: vec![], lambda: number(self.lambda, LAMBDA), link_lambda: number(self.link_lambda, LINK_LAMBDA) }
+    }
+
+    /// The core that was asked for, or the usual one where its size is open.
+    fn fixed_core(&self, stage: &Stage, set: &TagSet) -> Result<Vec<u32>> {
+        let most = if self.trainer == Trainer::Likelihood { MOST_SUM } else { MOST_MAX };
+        let size = match &self.core {
+            None => 0,
+            Some(Core::Names(names)) => {
+                let core: Result<Vec<u32>> =
+                    names.iter().map(|name| set.find_label(name).map(|label| label as u32)).collect();
+                let core = core?;
+                if core.len() > most {
+                    return Err(too_large(core.len()));
+                }
+                return Ok(core);
+            }
+            Some(Core::Size(size)) => *size,
+            Some(Core::Auto) => 3,
+        };
+        if size > most {
+            return Err(too_large(size));
+        }
+        Ok(choose_core(set, &stage.units, size))
+    }
+
+    /// One setting after another: λ, then λ of links, then the size of the core, each by validation.
+    fn choose(&self, data: &TagTraining, train: &[u32], valid: &[u32], watch: &Watch) -> Result<FittedTags> {
+        (watch.tell)(0.0, "classifiers of single labels");
+        let stage = Stage::new(self, data, train, watch)?;
+        let base = Point { core: self.fixed_core(&stage, data.set)?, ..self.fixed() };
+        let floor = stage.floor(data, valid)?;
+        let mut search = Search {
+            method: self,
+            data,
+            stage: &stage,
+            valid,
+            watch,
+            candidates: vec![],
+            best: None,
+            last: None,
+            total: 1,
+        };
+        let mut lambdas = vec![base.lambda];
+        if self.lambda == Choice::Auto {
+            lambdas = if self.trainer == Trainer::Margin { MARGIN_PATH } else { PATH }.to_vec();
+        }
+        search.total = lambdas.len() + 8;
+        for lambda in lambdas {
+            search.attempt(Point { lambda, ..base.clone() })?;
+        }
+        let has_core = !base.core.is_empty() || self.core == Some(Core::Auto);
+        if self.link_lambda == Choice::Auto && has_core {
+            let lambda = search.lambda();
+            let links = if self.trainer == Trainer::Margin { MARGIN_LINK_PATH } else { LINK_PATH };
+            for &link_lambda in links.iter().filter(|l| l.total_cmp(&base.link_lambda).is_ne()) {
+                search.attempt(Point { lambda, link_lambda, core: base.core.clone() })?;
+            }
+        }
+        if self.core == Some(Core::Auto) {
+            let point = search.point();
+            for size in SIZES.into_iter().filter(|&size| size != base.core.len()) {
+                let core = choose_core(data.set, &stage.units, size);
+                search.attempt(Point { core, ..point.clone() })?;
+            }
+        }
+        let (candidates, best) = (search.candidates, search.best);
+        let Some((value, point, mut solved)) = best else { return Err(Error::Interrupted) };
+        let chosen = Chosen {
+            metric: data.by.0.to_string(),
+            convention: data.by.1.to_string(),
+            queries: valid.len(),
+            candidates,
+        };
+        let floor = Some((floor, value));
+        if !data.refit || watch.stopped() {
+            if watch.stopped() {
+                solved.report.stop = Stop::Interrupted;
+            }
+            return self.fitted(data, &stage, &point, solved, Some(chosen), floor, false);
+        }
+        (watch.tell)(0.9, "fitting on training and validation");
+        let mut both = [train, valid].concat();
+        both.sort_unstable();
+        let stage = match Stage::new(self, data, &both, watch) {
+            Err(Error::Interrupted) => {
+                solved.report.stop = Stop::Interrupted;
+                return self.fitted(data, &stage, &point, solved, Some(chosen), floor, false);
+            }
+            stage => stage?,
+        };
+        let before = point.core.clone();
+        let point = Point {
+            core: match &self.core {
+                Some(Core::Size(_) | Core::Auto) => choose_core(data.set, &both, point.core.len()),
+                _ => point.core.clone(),
+            },
+            ..point
+        };
+        let start = (point.core == before).then_some(&solved.theta[..]);
+        let solved = self.solve(&stage, &point, start, self.tol(), data.seed, watch)?;
+        self.fitted(data, &stage, &point, solved, Some(chosen), floor, true)
+    }
+
+    /// Fits at one point.
+    fn solve(
+        &self,
+        stage: &Stage,
+        point: &Point,
+        start: Option<&[f64]>,
+        tol: f64,
+        seed: u64,
+        watch: &Watch,
+    ) -> Result<Solved> {
+        let scorer = stage.scorer(self);
+        let n = scorer.labels;
+        let dim = scorer.dim() + point.core.len() * n;
+        match self.trainer {
+            Trainer::Likelihood => {
+                let mut risk = StarLikelihood::new(&scorer, n, &point.core, &stage.cases);
+                let centre = Centre::new(stage, &scorer, &point.core);
+                let mut centred = Centred { risk: &mut risk, centre: &centre, theta: vec![0.0; dim] };
+                let strength = self.strengths(&scorer, point);
+                let mut ridged = Ridged::new(&mut centred, strength, &stage.curvature(&scorer, &centre, &point.core));
+                let mut theta = vec![0.0; dim];
+                match start {
+                    Some(start) if start.len() == dim => theta.copy_from_slice(start),
+                    _ if scorer.own.is_some() => theta[scorer.layout()[1].start] = 1.0,
+                    _ => {}
+                }
+                centre.shift(&mut theta, 1.0);
+                let theta = ridged.units(&theta);
+                let (theta, report) = {
+                    let mut solver = Lbfgs::new(&mut ridged, 0.0, tol, theta)?;
+                    let report = run(&mut solver, self.max_iter(), 0, watch)?;
+                    (solver.theta().to_vec(), report)
+                };
+                let mut theta = ridged.theta(&theta);
+                centre.shift(&mut theta, -1.0);
+                Ok(Solved { theta, report })
+            }
+            Trainer::Margin => self.solve_margin(stage, point, &scorer, tol, seed, watch),
+        }
+    }
+
+    fn solve_margin(
+        &self,
+        stage: &Stage,
+        point: &Point,
+        scorer: &Labels,
+        tol: f64,
+        seed: u64,
+        watch: &Watch,
+    ) -> Result<Solved> {
+        let n = scorer.labels;
+        let lambda = [point.lambda, point.link_lambda];
+        let TagLoss::PrecisionAt(k) = self.loss else {
+            let targets: Vec<Target> = stage.cases.iter().cloned().map(Target::break_even).collect();
+            let mut blocks = StarMargin::new(scorer, n, &point.core, &targets, lambda)?;
+            let mut solver = BlockFw::new(&mut blocks, tol, seed)?;
+            let report = run(&mut solver, self.max_iter(), 0, watch)?;
+            return Ok(Solved { theta: solver.theta().to_vec(), report });
+        };
+        // several sets are right: the best of them at the present parameters, then a convex problem, and again
+        let targets: Vec<Option<Target>> =
+            stage.cases.iter().cloned().map(|case| Target::precision_at(case, k, n)).collect();
+        let kept: Vec<usize> = (0..targets.len()).filter(|&i| targets[i].is_some()).collect();
+        let mut targets: Vec<Target> = targets.into_iter().flatten().collect();
+        let part = stage.some(&kept);
+        let scorer = part.scorer(self);
+        let mut solved: Option<Solved> = None;
+        let mut theta = vec![0.0; scorer.dim() + point.core.len() * n];
+        if scorer.own.is_some() {
+            theta[scorer.layout()[1].start] = 1.0;
+        }
+        let (mut work, mut s) = (MaxWork::default(), vec![0.0; n]);
+        for _ in 0..8 {
+            let before: Vec<Vec<u32>> = targets.iter().map(|target| target.right.clone()).collect();
+            let star = Star::new(n, &point.core, &theta[scorer.dim()..])?;
+            for (i, target) in targets.iter_mut().enumerate() {
+                scorer.scores(i, &theta, &mut s, &mut LabelsWork::default());
+                target.complete(&star, &s, &mut work)?;
+            }
+            if targets.iter().zip(&before).all(|(target, before)| target.right == *before) {
+                break;
+            }
+            let mut blocks = StarMargin::new(&scorer, n, &point.core, &targets, lambda)?;
+            let mut solver = BlockFw::new(&mut blocks, tol, seed)?;
+            let report = run(&mut solver, self.max_iter(), 0, watch)?;
+            theta = solver.theta().to_vec();
+            // the objective of the problem itself never rises: a round that does not lower it is the last
+            let better = solved.as_ref().is_none_or(|old| report.objective < old.report.objective - tol);
+            if better || solved.is_none() {
+                solved = Some(Solved { theta: theta.clone(), report });
+            }
+            if !better || watch.stopped() {
+                break;
+            }
+        }
+        solved.ok_or_else(|| Error::Data {
+            expected: format!("items that tell good sets of {k} labels from bad ones"),
+            found: "none".into(),
+        })
+    }
+
+    /// The ridge on every parameter of the likelihood.
+    fn strengths(&self, scorer: &Labels, point: &Point) -> Vec<f64> {
+        let [direct, own, _] = scorer.layout();
+        let mut strength = vec![point.lambda; scorer.dim()];
+        strength[..direct.start].fill(WEAK);
+        if !own.is_empty() {
+            strength[own.start] = WEAK;
+        }
+        strength.extend(std::iter::repeat_n(point.link_lambda, point.core.len() * scorer.labels));
+        strength
+    }
+
+    #[allow(clippy::too_many_arguments)] // each is one fact of a fit, and this is where they meet
+    fn fitted(
+        &self,
+        data: &TagTraining,
+        stage: &Stage,
+        point: &Point,
+        solved: Solved,
+        chosen: Option<Chosen>,
+        floor: Option<(f64, f64)>,
+        refit: bool,
+    ) -> Result<FittedTags> {
+        let set = data.set;
+        let names: Vec<String> = point.core.iter().map(|&label| set.labels[label as usize].clone()).collect();
+        let mut settings = point.settings(self.core.is_some(), &names);
+        settings.insert("trainer".into(), name_of(self.trainer, &TRAINERS).into());
+        settings.insert("features".into(), name_of(self.features, &FEATURES).into());
+        settings.insert("count_bias".into(), self.count_bias.into());
+        settings.insert("scale".into(), if stage.affine.is_some() { "global" } else { "none" }.into());
+        if self.trainer == Trainer::Margin {
+            let loss = match self.loss {
+                TagLoss::BreakEven => "bep".to_owned(),
+                TagLoss::PrecisionAt(k) => format!("p@{k}"),
+            };
+            settings.insert("loss".into(), loss.into());
+        }
+        settings.insert("max_iter".into(), self.max_iter().into());
+        settings.insert("tol".into(), self.tol().into());
+        let facts = TagFacts {
+            method: self.name().into(),
+            settings,
+            asked: self.asked(),
+            data: set.digest(),
+            items: stage.units.len(),
+            bare_items: set.bare_items(&stage.units),
+            silent_labels: set.silent_labels(&stage.units).len(),
+            examples: stage.cases.len(),
+            report: solved.report,
+            refit,
+            chosen,
+            floor: floor.map(|(floor, reached)| Floor { one_vs_rest: floor, reached }),
+            seed: data.seed,
+        };
+        Ok(FittedTags { tagger: self.tagger(data, stage, point, &solved.theta)?, facts })
+    }
+
+    fn tagger(&self, data: &TagTraining, stage: &Stage, point: &Point, theta: &[f64]) -> Result<Tagger> {
+        let scorer = stage.scorer(self);
+        let [direct, own, count] = scorer.layout();
+        let (n, dim) = (scorer.labels, scorer.dim());
+        Ok(Tagger {
+            columns: data.set.columns.clone(),
+            labels: data.set.labels.clone(),
+            affine: stage.affine.clone(),
+            missing: data.missing,
+            means: data.means.map(<[f32]>::to_vec),
+            trainer: self.trainer,
+            bias: theta[..n].to_vec(),
+            direct: theta[direct].to_vec(),
+            own: theta[own].to_vec(),
+            count_bias: theta[count].to_vec(),
+            classifiers: stage.classifiers.clone(),
+            count: stage.count.clone(),
+            star: Star::new(n, &point.core, &theta[dim..])?,
+        })
+    }
+}
+
+fn name_of<T: PartialEq>(value: T, names: &[(&'static str, T)]) -> &'static str {
+    names.iter().find(|(_, known)| *known == value).map_or("", |(name, _)| name)
+}
+
+fn too_large(size: usize) -> Error {
+    Error::Setting {
+        name: "core".into(),
+        expected: format!("at most {MOST_SUM} labels with trainer=likelihood, {MOST_MAX} with trainer=margin"),
+        found: size.to_string(),
+    }
+}
+
+fn parse_loss(value: &str) -> Result<TagLoss> {
+    if value == "bep" {
+        return Ok(TagLoss::BreakEven);
+    }
+    let k = value.strip_prefix("p@").and_then(|k| k.parse().ok()).filter(|&k| k > 0);
+    k.map(TagLoss::PrecisionAt).ok_or_else(|| Error::Setting {
+        name: "loss".into(),
+        expected: "bep, or p@K with a number K above 0".into(),
+        found: value.into(),
+    })
+}
+
+/// What an annotator is fitted on.
+pub struct TagTraining<'a> {
+    /// The data.
+    pub set: &'a TagSet,
+    /// The items to fit on.
+    pub train: &'a [u32],
+    /// The items to choose on; without them every fifth item of `train` is held out where something is to be chosen.
+    pub valid: Option<&'a [u32]>,
+    /// What the choice is by.
+    pub by: (Metric, Convention),
+    /// Whether the model is fitted again on `train` and `valid` together after the choice.
+    pub refit: bool,
+    /// The seed of whatever is random.
+    pub seed: u64,
+    /// What missing values mean; they are filled already.
+    pub missing: Missing,
+    /// What they were filled with, with [`Missing::Mean`].
+    pub means: Option<&'a [f32]>,
+}
+
+impl<'a> TagTraining<'a> {
+    /// A fit on the items `train`: choices by break-even precision on items held out of them, then a fit on all of them.
+    pub fn new(set: &'a TagSet, train: &'a [u32]) -> Self {
+        let by = (Metric { kind: metric::Kind::Bep, k: None }, Convention::STANDARD);
+        Self { set, train, valid: None, by, refit: true, seed: 0, missing: Missing::Error, means: None }
+    }
+}
+
+/// What a classifier for each label reaches on validation, and what the model reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Floor {
+    /// Labels ranked by classifiers of their own.
+    pub one_vs_rest: f64,
+    /// Labels ranked by the model.
+    pub reached: f64,
+}
+
+/// What is known of the training of an annotator, besides the parameters that it gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TagFacts {
+    /// The method.
+    pub method: String,
+    /// Every setting, as it was used in the end.
+    pub settings: Map<String, Value>,
+    /// What was asked of the settings that can be left to validation.
+    pub asked: Map<String, Value>,
+    /// Digest of the data.
+    pub data: String,
+    /// Items fitted on.
+    pub items: usize,
+    /// Of these, items without any label.
+    pub bare_items: usize,
+    /// Labels that are on none of them.
+    pub silent_labels: usize,
+    /// Items that teach something.
+    pub examples: usize,
+    /// How the solver ended.
+    #[serde(flatten)]
+    pub report: Report,
+    /// Whether the fit is on training and validation together.
+    pub refit: bool,
+    /// How settings were chosen, if any were.
+    pub chosen: Option<Chosen>,
+    /// The metric of the choice on validation, beside that of classifiers alone.
+    pub floor: Option<Floor>,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl TagFacts {
+    /// Whether the model does worse on validation than a classifier for each label.
+    pub fn below_floor(&self) -> bool {
+        let metric = self.chosen.as_ref().and_then(|chosen| chosen.metric.parse::<Metric>().ok());
+        // by margin every loss is told; by likelihood the two differ by chance where links have nothing to say
+        let slack = if self.settings.get("trainer").and_then(Value::as_str) == Some("margin") { 0.0 } else { 0.005 };
+        self.floor.is_some_and(|floor| match metric.is_some_and(Metric::is_loss) {
+            true => floor.reached > floor.one_vs_rest + slack,
+            false => floor.reached < floor.one_vs_rest - slack,
+        })
+    }
+}
+
+/// A trained annotator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FittedTags {
+    /// What annotates.
+    pub tagger: Tagger,
+    /// Where it comes from.
+    pub facts: TagFacts,
+}
+
+/// Settings of one fit.
+#[derive(Clone, Debug)]
+struct Point {
+    core: Vec<u32>,
+    lambda: f64,
+    link_lambda: f64,
+}
+
+impl Point {
+    fn settings(&self, links: bool, core: &[String]) -> Map<String, Value> {
+        let mut map = Map::from_iter([("lambda".into(), self.lambda.into())]);
+        if links {
+            map.insert("link_lambda".into(), self.link_lambda.into());
+            map.insert("core".into(), core.to_vec().into());
+        }
+        map
+    }
+}
+
+struct Solved {
+    theta: Vec<f64>,
+    report: Report,
+}
+
+/// A search by validation, one candidate after another.
+struct Search<'a, 'd> {
+    method: &'a CStar,
+    data: &'a TagTraining<'d>,
+    stage: &'a Stage<'d>,
+    valid: &'a [u32],
+    watch: &'a Watch<'a>,
+    candidates: Vec<Candidate>,
+    best: Option<(f64, Point, Solved)>,
+    /// Where the fit before ended, from which the next one starts.
+    last: Option<Vec<f64>>,
+    total: usize,
+}
+
+impl Search<'_, '_> {
+    fn attempt(&mut self, point: Point) -> Result<()> {
+        if self.watch.stopped() && self.best.is_some() {
+            return Ok(());
+        }
+        let names: Vec<String> = point.core.iter().map(|&label| self.data.set.labels[label as usize].clone()).collect();
+        let share = self.candidates.len() as f64 / self.total as f64;
+        let mut what = format!("choosing: lambda={}", point.lambda);
+        if !names.is_empty() {
+            what += &format!(" link_lambda={} core={}", point.link_lambda, names.len());
+        }
+        (self.watch.tell)(0.1 + 0.8 * share.min(1.0), &what);
+        let start = self.last.take();
+        // a choice needs no more than a rough fit; the last one is made as was asked
+        let tol = if self.data.refit { ROUGH * self.method.tol() } else { self.method.tol() };
+        let solved = self.method.solve(self.stage, &point, start.as_deref(), tol, self.data.seed, self.watch)?;
+        let tagger = self.method.tagger(self.data, self.stage, &point, &solved.theta)?;
+        self.last = Some(solved.theta.clone());
+        let value = validate(&tagger, self.data, self.valid)?;
+        self.candidates.push(Candidate { settings: point.settings(self.method.core.is_some(), &names), value });
+        let better = |best: f64| if self.data.by.0.is_loss() { value < best } else { value > best };
+        if self.best.as_ref().is_none_or(|(best, _, _)| better(*best)) {
+            self.best = Some((value, point, solved));
+        }
+        Ok(())
+    }
+
+    fn point(&self) -> Point {
+        self.best.as_ref().map_or_else(|| self.method.fixed(), |(_, point, _)| point.clone())
+    }
+
+    fn lambda(&self) -> f64 {
+        self.point().lambda
+    }
+}
+
+/// The metric of the choice on validation items.
+fn validate(tagger: &Tagger, data: &TagTraining, valid: &[u32]) -> Result<f64> {
+    Ok(tagger.evaluate(data.set, valid, &[data.by.0], &data.by.1)?.mean(0))
+}

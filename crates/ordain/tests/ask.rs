@@ -1,0 +1,406 @@
+//! Questions against enumeration: every rule, looked up in all sets of labels.
+#![allow(clippy::unwrap_used, clippy::float_cmp)] // a test may panic, and a share of all is exactly 1
+
+use ordain::ask::{Count, Known, Strategy, next, next_of, replay, replayable};
+use ordain::data::synthetic::Scenes;
+use ordain::data::{Columns, Missing, TagSet};
+use ordain::matrix::{Features, Matrix};
+use ordain::method::{CStar, CountModel, OneVsRest, Scored, TagTraining, TagWork, Tagger, Trainer};
+use ordain::metric::Convention;
+use ordain::random::Random;
+use ordain::solver::run::Watch;
+use ordain::structure::exhaustive;
+use ordain::structure::star::{Clamp, MaxWork, Star, Subsets};
+
+/// A model without features: the scores of an item are what they are.
+fn model(random: &mut Random, n: usize, c: usize, sigma: f64, trainer: Trainer) -> Tagger {
+    let mut labels: Vec<u32> = (0..n as u32).collect();
+    random.shuffle(&mut labels);
+    let links: Vec<f64> = (0..c * n).map(|_| sigma * random.normal()).collect();
+    Tagger {
+        columns: Columns { names: vec![], numbered: false },
+        labels: (0..n).map(|i| format!("label {i}")).collect(),
+        affine: None,
+        missing: Missing::Error,
+        means: None,
+        trainer,
+        bias: vec![0.0; n],
+        direct: vec![],
+        own: vec![],
+        count_bias: (0..n).map(|_| 0.2 * random.normal()).collect(),
+        classifiers: OneVsRest { weights: vec![], offset: vec![0.0; n], slope: vec![1.0; n], shift: vec![0.0; n] },
+        count: CountModel {
+            numbers: (0..=n as u32).collect(),
+            level: vec![0.0; n + 1],
+            slope: [0.0; 2],
+            center: [0.0, 1.0],
+        },
+        star: Star::new(n, &labels[..c], &links).unwrap(),
+    }
+}
+
+fn scored(random: &mut Random, n: usize, spread: f64) -> Scored {
+    let counts: Vec<f64> = (0..=n).map(|_| random.uniform()).collect();
+    let total: f64 = counts.iter().sum();
+    Scored {
+        base: (0..n).map(|_| spread * random.normal()).collect(),
+        counts: counts.iter().map(|p| p / total).collect(),
+    }
+}
+
+fn clamps(random: &mut Random, n: usize) -> Vec<Clamp> {
+    let rate = 2 + random.below(5);
+    let one = |random: &mut Random| match random.below(rate) {
+        0 => Clamp::In,
+        1 => Clamp::Out,
+        _ => Clamp::Free,
+    };
+    (0..n).map(|_| one(random)).collect()
+}
+
+fn with(clamp: &[Clamp], label: usize, answer: Clamp) -> Vec<Clamp> {
+    let mut clamp = clamp.to_vec();
+    clamp[label] = answer;
+    clamp
+}
+
+fn top(values: &[f64], k: usize) -> f64 {
+    let mut values = values.to_vec();
+    values.sort_by(|a, b| b.total_cmp(a));
+    values[..k].iter().sum()
+}
+
+/// |in − out| of a label, by looking at every set.
+fn difference(star: &Star, scores: &[f64], k: usize, clamp: &[Clamp], label: usize) -> f64 {
+    let best = |answer| exhaustive::star_max(star, scores, &Subsets { k, clamp: &with(clamp, label, answer) });
+    (best(Clamp::In).unwrap().0 - best(Clamp::Out).unwrap().0).abs()
+}
+
+/// The expected precision after the answer on a label, by looking at every set.
+fn precision(star: &Star, scores: &[f64], k: usize, clamp: &[Clamp], label: usize) -> f64 {
+    let p = |clamp: &[Clamp]| exhaustive::star_log_sum(star, scores, &Subsets { k, clamp }).1;
+    let yes = p(clamp)[label];
+    let after = |answer| top(&p(&with(clamp, label, answer)), k) / k as f64;
+    yes * after(Clamp::In) + (1.0 - yes) * after(Clamp::Out)
+}
+
+/// What is checked of a model, an item, a number of labels and answers.
+type Check<'a> = dyn FnMut(&Tagger, &Scored, usize, &[Clamp]) + 'a;
+
+/// Calls `check` with small models, items, numbers of labels and answers; how many of them leave a choice.
+fn each(rounds: usize, trainer: Trainer, check: &mut Check) -> usize {
+    let (mut random, mut open) = (Random::new(5), 0);
+    for _ in 0..rounds {
+        let n = 2 + random.below(7);
+        let c = random.below(4).min(n);
+        let sigma = [0.3, 2.0][random.below(2)];
+        let tagger = model(&mut random, n, c, sigma, trainer);
+        let item = scored(&mut random, n, 1.5);
+        let clamp = clamps(&mut random, n);
+        let inside = clamp.iter().filter(|&&c| c == Clamp::In).count();
+        let free = clamp.iter().filter(|&&c| c == Clamp::Free).count();
+        for k in inside..=inside + free {
+            let known = Known { count: Count::Told(k), clamp: &clamp, skipped: &[] };
+            for strategy in Strategy::ALL.into_iter().filter(|s| s.suits(trainer)) {
+                let found = next(&tagger, &item, &known, strategy, &mut random, &mut TagWork::default()).unwrap();
+                let choice = inside < k && k < inside + free;
+                assert_eq!(found.is_some(), choice, "{strategy}: {k} of {clamp:?}");
+                assert!(found.is_none_or(|question| clamp[question.label as usize] == Clamp::Free));
+            }
+            if inside < k && k < inside + free {
+                open += 1;
+                check(&tagger, &item, k, &clamp);
+            }
+        }
+    }
+    open
+}
+
+fn scores_at(tagger: &Tagger, item: &Scored, k: usize) -> Vec<f64> {
+    let mut scores = vec![];
+    tagger.scores_at(item, k, &mut scores);
+    scores
+}
+
+#[test]
+fn the_rule_of_the_paper_is_the_least_difference_of_forced_values() {
+    for trainer in [Trainer::Likelihood, Trainer::Margin] {
+        let (mut work, mut random) = (TagWork::default(), Random::new(1));
+        let seen = each(400, trainer, &mut |tagger, item, k, clamp| {
+            let known = Known { count: Count::Told(k), clamp, skipped: &[] };
+            let question = next(tagger, item, &known, Strategy::Paper, &mut random, &mut work).unwrap().unwrap();
+            let scores = scores_at(tagger, item, k);
+            let free = || (0..clamp.len()).filter(|&i| clamp[i] == Clamp::Free);
+            let truth: Vec<(usize, f64)> =
+                free().map(|i| (i, difference(&tagger.star, &scores, k, clamp, i))).collect();
+            let least = truth.iter().map(|t| t.1).fold(f64::INFINITY, f64::min);
+            assert!((question.value - least).abs() < 1e-9, "{question:?} {truth:?}");
+            // of the labels that attain it, the first of the best set
+            let best = exhaustive::star_max(&tagger.star, &scores, &Subsets { k, clamp }).unwrap().1;
+            let ties: Vec<usize> = truth.iter().filter(|t| t.1 < least + 1e-9).map(|t| t.0).collect();
+            assert!(ties.len() >= 2, "never a single label");
+            let first = ties.iter().find(|&&i| best.contains(&(i as u32))).unwrap();
+            assert_eq!(question.label as usize, *first);
+            // and the same out of all forced values at once
+            let forced = tagger.star.forced(&scores, &Subsets { k, clamp }, &mut MaxWork::default()).unwrap();
+            let fast = free().map(|i| (forced.inside[i] - forced.outside[i]).abs()).fold(f64::INFINITY, f64::min);
+            assert!((fast - least).abs() < 1e-9);
+        });
+        assert!(seen > 500, "{seen}");
+    }
+}
+
+#[test]
+fn entropy_and_expected_precision_equal_enumeration() {
+    let (mut work, mut random) = (TagWork::default(), Random::new(2));
+    let seen = each(300, Trainer::Likelihood, &mut |tagger, item, k, clamp| {
+        let known = Known { count: Count::Told(k), clamp, skipped: &[] };
+        let scores = scores_at(tagger, item, k);
+        let p = exhaustive::star_log_sum(&tagger.star, &scores, &Subsets { k, clamp }).1;
+        let free = || (0..clamp.len()).filter(|&i| clamp[i] == Clamp::Free);
+        let asked = next(tagger, item, &known, Strategy::Entropy, &mut random, &mut work).unwrap().unwrap();
+        let nearest = free().map(|i| (p[i] - 0.5).abs()).fold(f64::INFINITY, f64::min);
+        assert!((asked.value - p[asked.label as usize]).abs() < 1e-9);
+        assert!(((asked.value - 0.5).abs() - nearest).abs() < 1e-9);
+        // with all candidates it is the best of all labels, and no answer is expected to do harm
+        let all = next_of(tagger, item, &known, Strategy::Expected, 99, &mut random, &mut work).unwrap().unwrap();
+        let truth = |i: usize| precision(&tagger.star, &scores, k, clamp, i);
+        let best = free().map(truth).fold(0.0, f64::max);
+        assert!((all.value - best).abs() < 1e-9 && (truth(all.label as usize) - best).abs() < 1e-9);
+        assert!(all.value > top(&p, k) / k as f64 - 1e-12);
+        let few = next(tagger, item, &known, Strategy::Expected, &mut random, &mut work).unwrap().unwrap();
+        assert!(few.value <= all.value + 1e-12 && (truth(few.label as usize) - few.value).abs() < 1e-9);
+    });
+    assert!(seen > 400, "{seen}");
+}
+
+#[test]
+fn expected_change_equals_enumeration() {
+    let (mut work, mut random) = (TagWork::default(), Random::new(3));
+    let seen = each(300, Trainer::Margin, &mut |tagger, item, k, clamp| {
+        let known = Known { count: Count::Told(k), clamp, skipped: &[] };
+        let scores = scores_at(tagger, item, k);
+        let set = |clamp: &[Clamp]| exhaustive::star_max(&tagger.star, &scores, &Subsets { k, clamp }).unwrap().1;
+        let best = set(clamp);
+        let truth = |i: usize| {
+            let against = if best.contains(&(i as u32)) { Clamp::Out } else { Clamp::In };
+            let other = set(&with(clamp, i, against));
+            let changed = best.iter().filter(|i| !other.contains(i)).count();
+            changed as f64 / (1.0 + difference(&tagger.star, &scores, k, clamp, i).exp())
+        };
+        let most = (0..clamp.len()).filter(|&i| clamp[i] == Clamp::Free).map(truth).fold(0.0, f64::max);
+        let all = next_of(tagger, item, &known, Strategy::Expected, 99, &mut random, &mut work).unwrap().unwrap();
+        assert!((all.value - most).abs() < 1e-9 && (truth(all.label as usize) - most).abs() < 1e-9);
+    });
+    assert!(seen > 400, "{seen}");
+}
+
+#[test]
+fn a_learned_number_goes_by_its_distribution() {
+    let (mut work, mut random) = (TagWork::default(), Random::new(4));
+    let (mut asked, mut none) = (0, 0);
+    for round in 0..600 {
+        let n = 2 + random.below(7);
+        let trainer = if round % 2 == 0 { Trainer::Likelihood } else { Trainer::Margin };
+        let c = random.below(4).min(n);
+        let tagger = model(&mut random, n, c, 1.0, trainer);
+        let item = scored(&mut random, n, 1.5);
+        let clamp = clamps(&mut random, n);
+        let known = Known { count: Count::Learned, clamp: &clamp, skipped: &[] };
+        let numbers = tagger.numbers(&item, &clamp);
+        assert!((numbers.iter().map(|x| x.1).sum::<f64>() - 1.0).abs() < 1e-12);
+        let inside = clamp.iter().filter(|&&c| c == Clamp::In).count();
+        let free = clamp.iter().filter(|&&c| c == Clamp::Free).count();
+        assert!(numbers.iter().all(|&(k, _)| inside <= k && k <= inside + free));
+        for strategy in Strategy::ALL.into_iter().filter(|s| s.suits(trainer)) {
+            let Some(question) = next(&tagger, &item, &known, strategy, &mut random, &mut work).unwrap() else {
+                none += 1;
+                assert_eq!(free, 0, "{strategy}: something can be asked");
+                continue;
+            };
+            asked += 1;
+            assert_eq!(clamp[question.label as usize], Clamp::Free);
+            if strategy == Strategy::Entropy && free < n {
+                let p = tagger.values(&item, &clamp, &mut work).unwrap().0;
+                assert!((p[question.label as usize] - question.value).abs() < 1e-9);
+            }
+            if strategy == Strategy::Paper {
+                let star = &tagger.star;
+                let is = |k: usize| {
+                    let scores = scores_at(&tagger, &item, k);
+                    let value = difference(star, &scores, k, &clamp, question.label as usize);
+                    (value - question.value).abs() < 1e-9
+                };
+                let choices = || numbers.iter().map(|x| x.0).filter(|&k| inside < k && k < inside + free);
+                assert!(choices().any(is) || choices().count() == 0);
+            }
+        }
+    }
+    assert!(asked > 1000 && none > 5, "{asked} {none}");
+}
+
+/// Whatever the model has learned of the number of labels, every label can be asked about, whatever the answers are.
+#[test]
+fn a_learned_number_is_never_certain() {
+    let (mut work, mut random) = (TagWork::default(), Random::new(11));
+    let n = 7;
+    for trainer in [Trainer::Likelihood, Trainer::Margin] {
+        let tagger = model(&mut random, n, 2, 1.0, trainer);
+        for counts in [vec![1.0], vec![0.0, 1.0], vec![0.0, 0.0, 0.5, 0.5], [vec![0.0; 7], vec![1.0]].concat()] {
+            let item = Scored { counts: counts.clone(), ..scored(&mut random, n, 1.5) };
+            let learned: Vec<(usize, f64)> = counts.iter().copied().enumerate().filter(|x| x.1 > 0.0).collect();
+            assert_eq!(tagger.numbers(&item, &[]), learned, "predictions know the learned numbers only");
+            for strategy in Strategy::ALL.into_iter().filter(|s| s.suits(trainer)) {
+                for answer in [Some(Clamp::In), Some(Clamp::Out), None] {
+                    let mut clamp = vec![Clamp::Free; n];
+                    for asked in 0..n {
+                        let known = Known { count: Count::Learned, clamp: &clamp, skipped: &[] };
+                        let question = next(&tagger, &item, &known, strategy, &mut random, &mut work).unwrap();
+                        let label = question.unwrap_or_else(|| panic!("{strategy}: {counts:?} {clamp:?}")).label;
+                        let either = [Clamp::In, Clamp::Out][random.below(2)];
+                        clamp[label as usize] = answer.unwrap_or(either);
+                        let inside = clamp.iter().filter(|&&c| c == Clamp::In).count();
+                        let numbers = tagger.numbers(&item, &clamp);
+                        assert!(numbers.windows(2).all(|w| w[0].0 < w[1].0) && numbers.iter().all(|x| x.1 > 0.0));
+                        assert!((numbers.iter().map(|x| x.1).sum::<f64>() - 1.0).abs() < 1e-12);
+                        assert!(numbers.len() > 1 || asked + 1 == n, "{numbers:?}");
+                        let (values, k) = tagger.values(&item, &clamp, &mut work).unwrap();
+                        assert!((inside..=inside + n - asked - 1).contains(&k));
+                        let open = |p: f64| trainer == Trainer::Margin || (0.0 < p && p < 1.0);
+                        assert!((0..n).all(|i| clamp[i] != Clamp::Free || open(values[i])), "{values:?}");
+                    }
+                    let known = Known { count: Count::Learned, clamp: &clamp, skipped: &[] };
+                    assert_eq!(next(&tagger, &item, &known, strategy, &mut random, &mut work).unwrap(), None);
+                }
+            }
+            // more labels than any item had: no further one is thought to apply
+            let known = [[Clamp::In; 4].as_slice(), &[Clamp::Free; 3]].concat();
+            if counts.len() <= 4 {
+                assert_eq!(tagger.values(&item, &known, &mut work).unwrap().1, 4);
+            }
+        }
+    }
+}
+
+#[test]
+fn skipped_labels_are_not_asked_again() {
+    let (mut work, mut random) = (TagWork::default(), Random::new(6));
+    for trainer in [Trainer::Likelihood, Trainer::Margin] {
+        let tagger = model(&mut random, 7, 3, 1.0, trainer);
+        let item = scored(&mut random, 7, 1.5);
+        for strategy in Strategy::ALL.into_iter().filter(|s| s.suits(trainer)) {
+            let mut skipped = vec![];
+            for _ in 0..7 {
+                let known = Known { count: Count::Told(3), clamp: &[], skipped: &skipped };
+                let question = next(&tagger, &item, &known, strategy, &mut random, &mut work).unwrap().unwrap();
+                assert!(!skipped.contains(&question.label));
+                if strategy == Strategy::Paper {
+                    let scores = scores_at(&tagger, &item, 3);
+                    let open = (0..7u32).filter(|i| !skipped.contains(i));
+                    let value = |i: u32| difference(&tagger.star, &scores, 3, &[Clamp::Free; 7], i as usize);
+                    assert!((question.value - open.map(value).fold(f64::INFINITY, f64::min)).abs() < 1e-9);
+                }
+                skipped.push(question.label);
+            }
+            let known = Known { count: Count::Told(3), clamp: &[], skipped: &skipped };
+            assert_eq!(next(&tagger, &item, &known, strategy, &mut random, &mut work).unwrap(), None);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused() {
+    let (mut work, mut random) = (TagWork::default(), Random::new(7));
+    let tagger = model(&mut random, 4, 1, 1.0, Trainer::Margin);
+    let item = scored(&mut random, 4, 1.0);
+    let mut ask = |count, clamp: &[Clamp], strategy| {
+        let known = Known { count, clamp, skipped: &[] };
+        next(&tagger, &item, &known, strategy, &mut Random::new(1), &mut work).map_err(|error| error.to_string())
+    };
+    let entropy = ask(Count::Told(2), &[], Strategy::Entropy).unwrap_err();
+    assert!(entropy.contains("trainer=likelihood"), "{entropy}");
+    let inside = [Clamp::In, Clamp::In, Clamp::In, Clamp::Free];
+    let many = ask(Count::Told(2), &inside, Strategy::Paper).unwrap_err();
+    assert!(many.contains("cannot choose 2 labels"), "{many}");
+    assert!(ask(Count::Told(2), &[Clamp::Free; 3], Strategy::Paper).is_err());
+    assert_eq!(ask(Count::Told(3), &inside, Strategy::Paper), Ok(None));
+}
+
+#[test]
+fn a_replay_ends_at_the_truth() {
+    let set = Scenes { items: 160, labels: 12, scenes: 3, noise: 1.5, seed: 3 }.make();
+    let units = set.all();
+    for method in [CStar::default(), CStar { trainer: Trainer::Margin, ..CStar::default() }] {
+        let tagger = method.fit(&TagTraining::new(&set, &units[..120]), &Watch::NOBODY).unwrap().tagger;
+        let scaled = tagger.scaled(&set);
+        let mut work = TagWork::default();
+        let (mut sums, mut before) = ([0.0; 4], vec![]);
+        for &i in &units[120..] {
+            let (i, item) = (i as usize, tagger.score(&scaled, i as usize));
+            for (s, strategy) in Strategy::ALL.into_iter().enumerate().filter(|(_, s)| s.suits(tagger.trainer)) {
+                for told in [true, false] {
+                    let mut run = || {
+                        let how = (strategy, 12, told);
+                        replay(&tagger, &item, &set, i, how, &mut Random::new(9), &mut work).unwrap()
+                    };
+                    let curve = run();
+                    assert_eq!(curve, run());
+                    assert_eq!(curve.len(), if replayable(&set, i) { 13 } else { 0 });
+                    if told {
+                        before.extend(curve.first().filter(|_| strategy == Strategy::Paper));
+                        assert!(curve.last().is_none_or(|&last| last == 1.0), "12 answers say all: {curve:?}");
+                        sums[s] += curve.get(3).copied().unwrap_or(0.0);
+                    }
+                }
+            }
+        }
+        // without questions it is break-even precision as it is measured elsewhere
+        let bep = ["bep".parse().unwrap()];
+        let measured = tagger.evaluate(&set, &units[120..], &bep, &Convention::STANDARD).unwrap();
+        let mean = before.iter().sum::<f64>() / before.len() as f64;
+        assert!((measured.mean(0) - mean).abs() < 1e-9 && measured.counted(0).len() == before.len());
+        assert!(sums[0] > sums[3] && sums[1] > sums[3], "chosen questions are worth more than random ones: {sums:?}");
+    }
+}
+
+#[test]
+fn unknown_labels_are_neither_asked_nor_counted() {
+    let mut random = Random::new(8);
+    let tagger = model(&mut random, 5, 2, 1.0, Trainer::Likelihood);
+    let item = Scored { base: vec![0.0, 0.1, 9.0, 0.2, -0.1], counts: vec![0.0, 0.4, 0.4, 0.2] };
+    let set = |yes: Vec<u32>, unknown: Vec<u32>| {
+        let columns = Columns { names: vec!["x".into()], numbered: false };
+        let features = Features::Dense(Matrix::new(vec![0.0], 1));
+        let set = TagSet::new(features, columns, tagger.labels.clone(), vec![yes]).unwrap();
+        set.with_unknown(vec![unknown]).unwrap()
+    };
+    // label 2 has by far the best score, and would be first if it counted
+    let known = set(vec![1], vec![2]);
+    for strategy in Strategy::ALL {
+        for told in [true, false] {
+            let how = (strategy, 5, told);
+            let curve = replay(&tagger, &item, &known, 0, how, &mut random, &mut TagWork::default()).unwrap();
+            assert!(curve.last().is_some_and(|&last| last == 1.0), "{strategy}, {told}: {curve:?}");
+        }
+    }
+    assert!(!replayable(&set(vec![], vec![]), 0) && !replayable(&set(vec![0, 1, 3, 4], vec![2]), 0));
+    let how = (Strategy::Paper, 5, true);
+    let none = replay(&tagger, &item, &set(vec![], vec![]), 0, how, &mut random, &mut TagWork::default());
+    assert_eq!(none.unwrap(), Vec::<f64>::new());
+}
+
+#[test]
+fn without_links_the_paper_and_expected_precision_agree() {
+    let (mut random, mut work) = (Random::new(10), TagWork::default());
+    for _ in 0..500 {
+        let n = 3 + random.below(6);
+        let tagger = model(&mut random, n, 0, 0.0, Trainer::Likelihood);
+        let item = scored(&mut random, n, 1.5);
+        let yes: Vec<u32> = (0..n as u32).filter(|_| random.below(2) == 0).collect();
+        let columns = Columns { names: vec!["x".into()], numbered: false };
+        let features = Features::Dense(Matrix::new(vec![0.0], 1));
+        let set = TagSet::new(features, columns, tagger.labels.clone(), vec![yes]).unwrap();
+        let mut curve = |strategy| replay(&tagger, &item, &set, 0, (strategy, n, true), &mut random, &mut work);
+        assert_eq!(curve(Strategy::Paper).unwrap(), curve(Strategy::Expected).unwrap());
+    }
+}

@@ -1,0 +1,210 @@
+//! Damaged files of items with labels.
+
+use super::memory;
+use super::mutate;
+use super::readers::allowed;
+use super::suite::{Suite, clear, clear_message, cut, ensure};
+use ordain::data::{Missing, TagReading, TagSet, is_tags, read_tags, write_tags};
+use ordain::random::Random;
+use std::fs;
+use std::path::Path;
+
+/// Cases of one kind of file.
+const CASES: usize = 700;
+const XML: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<labels xmlns=\"x\">\n<label name=\"sea\"></label>\n\
+                   <!-- two -->\n<label name=\"blue &amp; sky\"><label name='sun'/></label>\n</labels>\n";
+
+fn rows(seed: u64, mut row: impl FnMut(&mut Random) -> String) -> String {
+    let mut random = Random::new(seed);
+    (0..12).map(|_| row(&mut random) + "\n").collect()
+}
+
+fn dense(random: &mut Random) -> String {
+    let colour = ["red", "'dark green'", "blue"][random.below(3)];
+    let bits: Vec<String> = (0..4).map(|_| random.below(2).to_string()).collect();
+    format!("{:.4},{},{colour},{}", random.normal(), random.below(9), bits.join(","))
+}
+
+fn sparse(random: &mut Random) -> String {
+    let mut fields = vec![];
+    for (j, value) in ["1.5", "3", "blue", "1", "1", "0", "?"].iter().enumerate() {
+        if random.below(2) == 0 {
+            fields.push(format!("{j} {value}"));
+        }
+    }
+    format!("{{{}}}", fields.join(","))
+}
+
+fn text(random: &mut Random) -> String {
+    let labels: Vec<String> = (0..random.below(4)).map(|_| random.below(3).to_string()).collect();
+    let kept = random.below(3);
+    let values: Vec<String> = (0..8).filter(|j| j % 3 == kept).map(|j| format!("{j}:{:.3}", random.normal())).collect();
+    format!("{} {}", labels.join(","), values.join(" ") + if random.below(3) == 0 { " 9:1 # id7" } else { " 9:2" })
+}
+
+/// A file that is damaged: its name, what it holds, the file beside it and what that holds, and the labels.
+type Seed = (&'static str, String, Option<(&'static str, &'static str)>, Option<&'static str>);
+
+fn seeds() -> Vec<Seed> {
+    let head = "% made up\n@relation x\n@attribute size numeric\n@ATTRIBUTE \"a b\" integer\n\
+                @attribute colour {red,'dark green',blue}\n@attribute flat {0,1}\n@attribute sea {0,1}\n\
+                @attribute 'blue & sky' {1,0}\n@attribute sun {0,1}\n@data\n";
+    let names = "sea\nblue sky\nsun\n";
+    let table = |between: &str| {
+        let row = |random: &mut Random| {
+            let cells = [format!("{:.3}", random.normal()), ["1", "yes", "TRUE"][random.below(3)].into()];
+            let more = ["0", "", "?"][random.below(3)].to_owned();
+            [cells.to_vec(), vec![more, random.below(9).to_string()]].concat().join(between)
+        };
+        format!("{}\n{}", ["x", "sea", "sky", "y"].join(between), rows(6, row))
+    };
+    let listed = |random: &mut Random| {
+        format!("p{},{:.2},{}", random.below(99), random.normal(), ["sea;sky", "", "sun", "sea; sun"][random.below(4)])
+    };
+    vec![
+        ("dense.arff", format!("{head}{}", rows(1, dense)), Some(("l.xml", XML)), None),
+        ("sparse.arff", format!("{head}{}", rows(2, sparse)), Some(("l.xml", XML)), None),
+        ("tags.txt", rows(3, text), None, None),
+        ("named.txt", format!("#1: size\n{}", rows(4, text)), Some(("labels.txt", names)), None),
+        ("extreme.txt", format!("12 10 3\n{}", rows(5, text)), None, None),
+        ("columns.csv", table(","), None, Some("sea,sky")),
+        ("columns.tsv", table("\t"), None, Some("sea,sky")),
+        ("listed.csv", format!("id,x,labels\n{}", rows(7, listed)), None, None),
+    ]
+}
+
+/// What was read holds together, and what is written of it is read again.
+fn sound(set: &TagSet, name: &str, folder: &Path, missing: Missing) -> super::suite::Check {
+    let all = set.all();
+    ensure!(!set.is_empty() && set.features.cols() == set.columns.names.len(), "an empty set", "{name}");
+    ensure!(set.label_counts(&all).len() == set.labels.len(), "wrong counts", "{name}");
+    for i in 0..set.len() {
+        let right = set.yes(i).iter().chain(set.unknown(i)).all(|&label| (label as usize) < set.labels.len())
+            && set.yes(i).windows(2).all(|pair| pair[0] < pair[1])
+            && set.unknown(i).iter().all(|label| !set.yes(i).contains(label));
+        ensure!(right, "wrong labels", "item {i}");
+        let mut bad = false;
+        set.features.each(i, |_, x| bad |= x.is_infinite() || x.is_nan() && missing == Missing::Error);
+        ensure!(!bad, "a value that is no number", "item {i}");
+    }
+    let folder = folder.join("out");
+    fs::create_dir_all(&folder).expect("a folder");
+    for file in ["again.arff", "again.txt"] {
+        let path = folder.join(file);
+        let _ = fs::remove_file(folder.join("labels.txt"));
+        if write_tags(set, &path).is_err() {
+            continue; // names that the format has no place for
+        }
+        let read = read_tags(&[vec![path]], &TagReading { missing, ..TagReading::default() });
+        let again = read.map_err(|error| ("what was written is refused".to_owned(), format!("{file}: {error}")))?.0;
+        ensure!(again.labels == set.labels || again.labels.is_empty(), "other labels", "{file}");
+        for i in 0..set.len() {
+            ensure!(
+                again.yes(i) == set.yes(i) && again.unknown(i) == set.unknown(i),
+                "other labels",
+                "{file}: item {i}"
+            );
+            let differs = |j: usize| {
+                let Ok(there) = again.columns.find(&set.columns.names[j]) else { return true };
+                let (a, b) = (set.features.value(i, j), again.features.value(i, there));
+                a.to_bits() != b.to_bits() && !(a.is_nan() && b.is_nan())
+            };
+            ensure!(!(0..set.features.cols()).any(differs), "other values", "{file}: item {i}");
+        }
+    }
+    Ok(())
+}
+
+/// One file and the one beside it: read, and what is read is sound.
+fn case(
+    suite: &mut Suite,
+    (name, text): (&str, &[u8]),
+    beside: Option<(&str, &[u8])>,
+    labels: Option<&str>,
+    told: &str,
+    turn: usize,
+) -> bool {
+    let missing = [Missing::Error, Missing::Zero, Missing::Mean][turn % 3];
+    let folder = suite.folder.path().to_path_buf();
+    let path = suite.path(name);
+    fs::write(&path, text).expect("a file");
+    let other = folder.join(beside.map_or("none", |(name, _)| name));
+    if let Some((_, text)) = beside {
+        fs::write(&other, text).expect("a file");
+    }
+    let reading = TagReading { missing, labels: labels.map(str::to_owned), ..TagReading::default() };
+    let size = text.len() + beside.map_or(0, |(_, text)| text.len());
+    let outcome = suite.run(&format!("{name} {turn} ({told})"), text, || {
+        let (read, peak) = memory::peak(|| read_tags(&[vec![path.clone()]], &reading));
+        ensure!(peak <= allowed(size), "too much memory", "{peak} bytes for {size}");
+        is_tags(&path);
+        match read {
+            Ok((set, _)) => sound(&set, name, &folder, missing).map(|()| true),
+            Err(error) => {
+                let files = [(&*other, beside.map_or(&b""[..], |(_, text)| text)), (&*path, text)];
+                clear(&error, &files).map(|()| false)
+            }
+        }
+    });
+    if beside.is_some() {
+        fs::remove_file(&other).expect("the file was written above");
+    }
+    outcome == Some(true)
+}
+
+#[test]
+fn damaged_tags() {
+    let mut suite = Suite::new();
+    let (mut read, mut whole) = (0, true);
+    for (n, (name, text, beside, labels)) in seeds().iter().enumerate() {
+        let mut random = Random::new(300 + n as u64);
+        let beside = beside.map(|(name, text)| (name, text.as_bytes()));
+        whole &= case(&mut suite, (name, text.as_bytes()), beside, *labels, "whole", 1);
+        for turn in 0..CASES {
+            let (text, told) = mutate::text(text.as_bytes(), &mut random);
+            read += usize::from(case(&mut suite, (name, &text), beside, *labels, &told, turn));
+        }
+    }
+    let cases = suite.cases;
+    suite.finish();
+    assert!(whole && read > cases / 4, "{read} of {cases} were read");
+}
+
+#[test]
+fn damaged_names_of_labels() {
+    let mut suite = Suite::new();
+    let mut read = 0;
+    for (n, (name, text, beside, labels)) in seeds().iter().enumerate() {
+        let Some((file, names)) = beside else { continue };
+        let mut random = Random::new(400 + n as u64);
+        for turn in 0..CASES {
+            let (names, told) = mutate::text(names.as_bytes(), &mut random);
+            read += usize::from(case(&mut suite, (name, text.as_bytes()), Some((file, &names)), *labels, &told, turn));
+        }
+    }
+    suite.finish();
+    assert!(read > 100, "{read} were read");
+}
+
+#[test]
+fn strange_labels_option() {
+    let mut suite = Suite::new();
+    let path = suite.path("a.csv");
+    fs::write(&path, "x,sea,labels\n1,0,sky\n").expect("a file");
+    for labels in ["", ",", "\"", "sea,sea", "x,sea,labels", "\n", "no", "\0", "sea\nlabels", "/"] {
+        suite.run(labels, b"", || {
+            let reading = TagReading { labels: Some(labels.into()), ..TagReading::default() };
+            if let Err(error) = read_tags(&[vec![path.clone()]], &reading) {
+                let message = error.to_string();
+                ensure!(
+                    message.starts_with("labels: ") || clear_message(&error, &path).is_ok(),
+                    "unclear",
+                    "{}",
+                    cut(&message, 200)
+                );
+            }
+            Ok(())
+        });
+    }
+    suite.finish();
+}
