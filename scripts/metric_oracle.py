@@ -20,7 +20,9 @@ one object per tool. The same name does not mean the same definition:
 
 Queries with unretrieved documents ("unretrieved": judged, not ranked) or
 unjudged ones ("judged" false, grade 0: ranked, not in the qrels) have only
-"trec". Every LightGBM and XGBoost ndcg is checked against a plain
+"trec". "tagged" are blocks of items with 2 to 12 labels: which apply, a score
+for each, and the set that a model would put on the item, with what
+scikit-learn says of each item alone and of all items of the block. Every LightGBM and XGBoost ndcg is checked against a plain
 implementation here, so that a run that did not score our ranking fails.
 """
 
@@ -34,7 +36,9 @@ import numpy as np
 import pytrec_eval
 import xgboost
 from scipy.stats import kendalltau
-from sklearn.metrics import dcg_score, ndcg_score
+from sklearn.metrics import (
+    coverage_error, dcg_score, f1_score, hamming_loss, label_ranking_average_precision_score, label_ranking_loss,
+    ndcg_score)
 
 SEED = 20240607
 CUTOFFS = [1, 3, 5, 10]
@@ -53,6 +57,9 @@ PARTIAL = [
     (4, None, 4, 0, 2), (9, 3, 4, 0, 4), (15, None, 1, 0, 6), (25, 5, 4, 0, 10),
     (7, 2, 4, 4, 3), (18, None, 4, 6, 5), (10, 4, 0, 3, 4),
 ]
+
+# (items, labels, distinct score values or None for no ties, share of labels that apply)
+TAGGED = [(4, 2, None, 0.5), (6, 3, 2, 0.5), (10, 5, 3, 0.3), (10, 8, None, 0.3), (12, 8, 4, 0.2), (12, 12, 5, 0.6)]
 
 
 def make_query(rng, documents, levels, top, unretrieved=0, unjudged=0):
@@ -165,12 +172,41 @@ def record(query):
     return query
 
 
+def make_items(rng, items, labels, levels, share):
+    rows = []
+    for i in range(items):
+        # The first item has no label and an empty set, the second all labels.
+        rate = {0: 0.0, 1: 1.0}.get(i, share)
+        yes = [int(rng.random() < rate) for _ in range(labels)]
+        said = [0 if i == 0 else int(rng.random() < (0.7 if y else 0.2)) for y in yes]
+        if levels is None:
+            scores = [s / 64 for s in rng.sample(range(-128, 128), labels)]
+        else:
+            scores = [(rng.randrange(levels) - levels // 2) / 4 for _ in range(labels)]
+        rows.append({"yes": yes, "said": said, "scores": scores})
+    return rows
+
+
+def run_tags(rows):
+    yes, said, scores = (np.array([row[name] for row in rows]) for name in ("yes", "said", "scores"))
+    return {
+        "ap": float(label_ranking_average_precision_score(yes, scores)),
+        "rankloss": float(label_ranking_loss(yes, scores)),
+        "coverage": float(coverage_error(yes, scores)),
+        "hamming": float(hamming_loss(yes, said)),
+        "f1": float(f1_score(yes, said, average="samples", zero_division=1)),
+    }
+
+
 def main():
     rng = random.Random(SEED)
     queries = [record(make_query(rng, *shape)) for shape in PLAIN + PARTIAL]
     versions = json.dumps({name: version(name) for name in PACKAGES})
     lines = ",\n".join(json.dumps(query, allow_nan=False) for query in queries)
-    print(f'{{"versions": {versions},\n"queries": [\n{lines}\n]}}')
+    blocks = [make_items(rng, *shape) for shape in TAGGED]
+    blocks = [{"all": run_tags(rows), "items": [row | {"sklearn": run_tags([row])} for row in rows]} for rows in blocks]
+    tagged = ",\n".join(json.dumps(block, allow_nan=False) for block in blocks)
+    print(f'{{"versions": {versions},\n"queries": [\n{lines}\n],\n"tagged": [\n{tagged}\n]}}')
 
 
 if __name__ == "__main__":
