@@ -274,11 +274,8 @@ impl<'a> Situation<'a> {
     }
 
     fn entropy(&self, work: &mut TagWork) -> Result<Option<Question>> {
-        let mut p = vec![0.0; self.clamp.len()];
-        for &(k, weight) in &self.numbers {
-            let values = self.tagger.values_at(self.item, &self.over(k), work)?;
-            p.iter_mut().zip(values).for_each(|(p, value)| *p += weight * value);
-        }
+        let sum = self.tagger.sum()?;
+        let p = self.tagger.average(sum.as_ref(), self.item, &self.numbers, &self.clamp, work)?;
         let label = self.least(|i| (p[i as usize] - 0.5).abs());
         Ok(label.map(|label| Question { label, value: p[label as usize] }))
     }
@@ -369,8 +366,7 @@ fn top(values: &mut [f64], k: usize) -> f64 {
 
 /// Whether questions about item `i` can be replayed: it has labels, and lacks some that are known to be lacking.
 pub fn replayable(set: &TagSet, i: usize) -> bool {
-    let k = set.yes(i).len();
-    k >= 1 && k + set.unknown(i).len() < set.labels.len()
+    set.tells(i)
 }
 
 /// Labels item `i` by questions that its own labels answer: the precision at k, the true number of labels, before the first
@@ -402,8 +398,8 @@ pub fn replay(
         return Ok(vec![]);
     }
     let k = yes.len();
-    let mut clamp = vec![Clamp::Free; n];
-    set.unknown(i).iter().for_each(|&label| clamp[label as usize] = Clamp::Out);
+    let mut clamp = Clamp::out(n, set.unknown(i));
+    clamp.resize(n, Clamp::Free);
     let count = if told { Count::Told(k) } else { Count::Learned };
     let mut curve = vec![];
     loop {

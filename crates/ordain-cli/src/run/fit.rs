@@ -1,6 +1,6 @@
 //! `ordain fit`.
 
-use super::{check_interrupt, check_not_input, check_output, tags, watched};
+use super::{check_interrupt, check_not_input, check_output, fit_document, tags, watched};
 use crate::args::Fit;
 use crate::plan::{self, Usage};
 use crate::screen::Screen;
@@ -10,7 +10,6 @@ use ordain::method::{Fitted, Method, Training};
 use ordain::metric::Convention;
 use ordain::model_file;
 use ordain::traits::Stop;
-use serde_json::json;
 use std::time::Instant;
 
 pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
@@ -77,19 +76,8 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
 fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64) -> Result<()> {
     let facts = &model.facts;
     if screen.json {
-        let report = &facts.report;
-        screen.document(&json!({
-            "method": facts.method,
-            "objective": report.objective,
-            "gap": report.gap,
-            "iterations": report.iterations,
-            "gradient": report.gradient,
-            "stop": report.stop.name(),
-            "settings": facts.settings,
-            "examples": facts.examples,
-            "seconds": seconds,
-            "model": args.output.display().to_string(),
-        }))?;
+        let (report, examples) = (&facts.report, facts.examples.into());
+        screen.document(&fit_document(&facts.method, report, &facts.settings, examples, seconds, &args.output))?;
     }
     if facts.flat_queries > 0 {
         screen.say(&format!(

@@ -14,11 +14,11 @@ use crate::args::{Cli, Command};
 use crate::screen::{Progress, Screen};
 use anyhow::Result;
 use ordain::data::split::{self, Layout};
-use ordain::data::{Missing, RankSet};
+use ordain::data::{Aligned, Missing, RankSet};
 use ordain::method::Fitted;
 use ordain::solver::run::{Report, Watch};
 use ordain::traits::Stop;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -76,6 +76,12 @@ fn read_for(model: &Fitted, paths: &[PathBuf], screen: &Screen) -> Result<RankSe
     let mut set = read_all(paths, model.ranker.missing)?;
     let name = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     let differ = model.ranker.prepare(&mut set).map_err(|error| anyhow::Error::from(error).context(name.clone()))?;
+    warn_of_columns(&differ, model.ranker.columns.names.len(), &name, screen);
+    Ok(set)
+}
+
+/// Says in which columns data differ from a model of `all` columns.
+fn warn_of_columns(differ: &Aligned, all: usize, name: &str, screen: &Screen) {
     if let Some(first) = differ.unknown.first() {
         let n = differ.unknown.len();
         screen.say(&format!(
@@ -83,12 +89,34 @@ fn read_for(model: &Fitted, paths: &[PathBuf], screen: &Screen) -> Result<RankSe
         ));
     }
     if let Some(first) = differ.absent.first() {
-        let (n, all) = (differ.absent.len(), model.ranker.columns.names.len());
+        let n = differ.absent.len();
         screen.say(&format!(
             "warning: {name} has no value for {n} of the model's {all} features (such as {first}): they count as 0"
         ));
     }
-    Ok(set)
+}
+
+/// A fit in JSON.
+fn fit_document(
+    method: &str,
+    report: &Report,
+    settings: &Map<String, Value>,
+    examples: Value,
+    seconds: f64,
+    model: &Path,
+) -> Value {
+    json!({
+        "method": method,
+        "objective": report.objective,
+        "gap": report.gap,
+        "iterations": report.iterations,
+        "gradient": report.gradient,
+        "stop": report.stop.name(),
+        "settings": settings,
+        "examples": examples,
+        "seconds": seconds,
+        "model": model.display().to_string(),
+    })
 }
 
 /// How near the minimum a fit came, in the words of its solver.

@@ -6,17 +6,23 @@ use super::source::Source;
 use crate::error::{Error, Result};
 use std::path::Path;
 
-pub(super) fn read(path: &Path, delimiter: u8, into: &mut Builder) -> Result<()> {
+/// A table after its header, and the header.
+pub(super) fn open(path: &Path, delimiter: u8) -> Result<(csv::Reader<Source>, Vec<String>)> {
     let mut reader =
         csv::ReaderBuilder::new().delimiter(delimiter).buffer_capacity(1 << 20).from_reader(Source::open(path)?);
-    let broken = |error: csv::Error| broken(path, error);
     let header: Vec<String> = reader
         .byte_headers()
-        .map_err(broken)?
+        .map_err(|error| broken(path, error))?
         .iter()
         .map(|name| String::from_utf8_lossy(name).trim_start_matches('\u{feff}').trim().to_owned())
         .collect();
     check_separator(path, &header)?;
+    Ok((reader, header))
+}
+
+pub(super) fn read(path: &Path, delimiter: u8, into: &mut Builder) -> Result<()> {
+    let (mut reader, header) = open(path, delimiter)?;
+    let broken = |error: csv::Error| broken(path, error);
     let find = |name: &str| header.iter().position(|h| h == name);
     let (label, document, weight) = (find("label"), find("docid"), find("weight"));
     let query = find("qid").ok_or_else(|| Error::Parse {

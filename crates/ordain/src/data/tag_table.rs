@@ -2,8 +2,7 @@
 
 use super::build::{is_index, short};
 use super::number::{self, Value};
-use super::source::Source;
-use super::table::{broken, check_separator, line_at};
+use super::table::{broken, line_at, open};
 use super::tagging::{Part, TagReading, once};
 use super::tags::Lists;
 use super::{Columns, Strings};
@@ -23,16 +22,8 @@ enum Labels {
 }
 
 pub(super) fn read(path: &Path, delimiter: u8, reading: &TagReading) -> Result<Part> {
-    let mut reader =
-        csv::ReaderBuilder::new().delimiter(delimiter).buffer_capacity(1 << 20).from_reader(Source::open(path)?);
+    let (mut reader, header) = open(path, delimiter)?;
     let broken = |error: csv::Error| broken(path, error);
-    let header: Vec<String> = reader
-        .byte_headers()
-        .map_err(broken)?
-        .iter()
-        .map(|name| String::from_utf8_lossy(name).trim_start_matches('\u{feff}').trim().to_owned())
-        .collect();
-    check_separator(path, &header)?;
     once(path, "column", &header)?;
     let (labels, mut vocabulary) = labels_of(path, &header, reading)?;
     let is_label = |j: usize| match &labels {

@@ -174,6 +174,12 @@ impl TagSet {
         self.unknown.get(i)
     }
 
+    /// Whether item `i` tells good sets of labels from bad ones: it has a label, and one that it is known not to have.
+    pub fn tells(&self, i: usize) -> bool {
+        let k = self.yes(i).len();
+        k >= 1 && k + self.unknown(i).len() < self.labels.len()
+    }
+
     /// Whether any label is unknown of any item.
     pub fn has_unknown(&self) -> bool {
         !self.unknown.values.is_empty()

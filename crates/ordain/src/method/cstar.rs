@@ -15,7 +15,7 @@ use crate::solver::block_fw::BlockFw;
 use crate::solver::lbfgs::Lbfgs;
 use crate::solver::run::{Report, Watch, run};
 use crate::structure::star::{MOST_MAX, MOST_SUM, MaxWork, Star};
-use crate::surrogate::star::{Case, StarLikelihood, StarMargin, Target};
+use crate::surrogate::star::{StarLikelihood, StarMargin, Target};
 use crate::traits::{Scorer, Solver, Stop};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -340,12 +340,7 @@ impl CStar {
             }
             None => (data.train, &[]),
         };
-        let n = data.set.labels.len();
-        let says = |&i: &u32| {
-            let set = data.set;
-            Case::new(n, set.yes(i as usize), set.unknown(i as usize)).teaches(n)
-        };
-        if !self.chooses() || !valid.iter().any(says) {
+        if !self.chooses() || !valid.iter().any(|&i| data.set.tells(i as usize)) {
             let stage = Stage::new(self, data, data.train, watch)?;
             let point = Point { core: self.fixed_core(&stage, data.set)?, ..self.fixed() };
             (watch.tell)(0.2, "fitting");

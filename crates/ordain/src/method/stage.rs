@@ -56,8 +56,8 @@ impl<'a> Stage<'a> {
         let count = CountModel::fit(&counts, n)?;
         let (mut taught, mut cases, mut own, mut log_count) = (vec![], vec![], vec![], vec![]);
         for (&i, z) in units.iter().zip(logits.chunks_exact(n.max(1))) {
-            let case = Case::new(n, set.yes(i as usize), set.unknown(i as usize));
-            if case.teaches(n) {
+            if set.tells(i as usize) {
+                let case = Case::new(n, set.yes(i as usize), set.unknown(i as usize));
                 log_count.push((case.yes.len() as f64).ln());
                 taught.push(i);
                 cases.push(case);

@@ -141,14 +141,25 @@ impl Tagger {
     ///
     /// The `k` largest are the answer: they maximise the expected precision of the one and the score of the other.
     pub fn values_at(&self, item: &Scored, over: &Subsets, work: &mut TagWork) -> Result<Vec<f64>> {
+        self.values_by(self.sum()?.as_ref(), item, over, work)
+    }
+
+    /// The star, ready to be summed over, of a model by likelihood: made once for many items.
+    pub(crate) fn sum(&self) -> Result<Option<StarSum<'_>>> {
+        match self.trainer {
+            Trainer::Likelihood => StarSum::new(&self.star).map(Some),
+            Trainer::Margin => Ok(None),
+        }
+    }
+
+    /// [`Self::values_at`] with the star of [`Self::sum`].
+    fn values_by(&self, sum: Option<&StarSum>, item: &Scored, over: &Subsets, work: &mut TagWork) -> Result<Vec<f64>> {
         let mut scores = std::mem::take(&mut work.scores);
         self.scores_at(item, over.k, &mut scores);
         let mut values = vec![0.0; scores.len()];
-        let done = match self.trainer {
-            Trainer::Likelihood => StarSum::new(&self.star)
-                .and_then(|sum| sum.log_sum(&scores, over, &mut work.sum, &mut values, None))
-                .map(|_| ()),
-            Trainer::Margin => self.star.forced(&scores, over, &mut work.max).map(|forced| {
+        let done = match sum {
+            Some(sum) => sum.log_sum(&scores, over, &mut work.sum, &mut values, None).map(drop),
+            None => self.star.forced(&scores, over, &mut work.max).map(|forced| {
                 let sides = forced.inside.iter().zip(&forced.outside);
                 values.iter_mut().zip(sides).for_each(|(v, (inside, outside))| *v = inside - outside);
             }),
@@ -178,22 +189,21 @@ impl Tagger {
 
     /// [`Self::numbers`] before the first answer too: never one alone where a label is open.
     pub(crate) fn open_numbers(&self, item: &Scored, clamp: &[Clamp]) -> Vec<(usize, f64)> {
-        let inside = clamp.iter().filter(|&&c| c == Clamp::In).count();
-        let most = self.labels.len() - clamp.iter().filter(|&&c| c == Clamp::Out).count();
+        let possible = Subsets::sizes(self.labels.len(), clamp);
         let mut all = likely(item);
         if all.is_empty() {
             all.push((1, 1.0));
         }
         let away = |k: usize| all.iter().map(|&(number, _)| number.abs_diff(k)).min().unwrap_or(0);
         let mut other: Vec<(usize, usize)> =
-            (inside..=most).map(|k| (away(k), k)).filter(|&(away, _)| away > 0).collect();
+            possible.clone().map(|k| (away(k), k)).filter(|&(away, _)| away > 0).collect();
         other.sort_unstable();
         other.truncate(NEAREST);
         let first = other.first().map_or(0, |&(away, _)| away);
         // beyond 64 halvings nothing is left to add
         let mut other: Vec<(usize, f64)> =
             other.iter().map(|&(away, k)| (k, 0.5f64.powi((away - first).min(64) as i32))).collect();
-        all.retain(|&(k, _)| (inside..=most).contains(&k));
+        all.retain(|(k, _)| possible.contains(k));
         let floor = match (all.is_empty(), other.is_empty()) {
             (true, _) => 1.0,
             (_, true) => 0.0,
@@ -209,29 +219,51 @@ impl Tagger {
     /// A value per label where the number of labels is not known: averaged over its distribution (likelihood), or at its
     /// median (margin); and the median itself.
     pub fn values(&self, item: &Scored, clamp: &[Clamp], work: &mut TagWork) -> Result<(Vec<f64>, usize)> {
+        self.values_of(self.sum()?.as_ref(), item, clamp, work)
+    }
+
+    /// [`Self::values`] with the star of [`Self::sum`].
+    fn values_of(
+        &self,
+        sum: Option<&StarSum>,
+        item: &Scored,
+        clamp: &[Clamp],
+        work: &mut TagWork,
+    ) -> Result<(Vec<f64>, usize)> {
         let weights = self.numbers(item, clamp);
         let median = median(&weights);
         if self.trainer == Trainer::Margin {
             // a set of no label, or of all, tells nothing about their order
-            let inside = clamp.iter().filter(|&&c| c == Clamp::In).count();
-            let most = self.labels.len() - clamp.iter().filter(|&&c| c == Clamp::Out).count();
+            let (inside, most) = Subsets::sizes(self.labels.len(), clamp).into_inner();
             let k = if inside + 1 < most { median.clamp(inside + 1, most - 1) } else { median };
-            return Ok((self.values_at(item, &Subsets { k, clamp }, work)?, median));
+            return Ok((self.values_by(sum, item, &Subsets { k, clamp }, work)?, median));
         }
+        Ok((self.average(sum, item, &weights, clamp, work)?, median))
+    }
+
+    /// The mean of the values over numbers of labels with their probabilities.
+    pub(crate) fn average(
+        &self,
+        sum: Option<&StarSum>,
+        item: &Scored,
+        numbers: &[(usize, f64)],
+        clamp: &[Clamp],
+        work: &mut TagWork,
+    ) -> Result<Vec<f64>> {
         let mut mean = vec![0.0; self.labels.len()];
-        for (k, p) in weights {
-            let values = self.values_at(item, &Subsets { k, clamp }, work)?;
+        for &(k, p) in numbers {
+            let values = self.values_by(sum, item, &Subsets { k, clamp }, work)?;
             mean.iter_mut().zip(values).for_each(|(m, v)| *m += p * v);
         }
-        Ok((mean, median))
+        Ok(mean)
     }
 
     /// What the model says of some items, without being told how many labels they have.
     pub fn predict(&self, set: &TagSet, units: &[u32]) -> Result<Vec<TagPrediction>> {
-        let scaled = self.scaled(set);
+        let (scaled, sum) = (self.scaled(set), self.sum()?);
         let one = |work: &mut TagWork, &i: &u32| {
             let item = self.score(&scaled, i as usize);
-            let (values, k) = self.values(&item, &[], work)?;
+            let (values, k) = self.values_of(sum.as_ref(), &item, &[], work)?;
             let mut chosen = ranked(&values);
             chosen.truncate(k);
             let mut scores = vec![];
@@ -245,7 +277,7 @@ impl Tagger {
     ///
     /// Labels of which it is not known whether they apply are no candidates; items without labels get the scores themselves.
     pub fn oracle_values(&self, set: &TagSet, units: &[u32]) -> Result<Vec<f64>> {
-        let scaled = self.scaled(set);
+        let (scaled, sum) = (self.scaled(set), self.sum()?);
         let one = |work: &mut TagWork, &i: &u32| {
             let i = i as usize;
             let item = self.score(&scaled, i);
@@ -253,12 +285,8 @@ impl Tagger {
             if k == 0 || k == self.labels.len() {
                 return Ok(item.base);
             }
-            let mut clamp = vec![];
-            if !set.unknown(i).is_empty() {
-                clamp.resize(self.labels.len(), Clamp::Free);
-                set.unknown(i).iter().for_each(|&label| clamp[label as usize] = Clamp::Out);
-            }
-            self.values_at(&item, &Subsets { k, clamp: &clamp }, work)
+            let clamp = Clamp::out(self.labels.len(), set.unknown(i));
+            self.values_by(sum.as_ref(), &item, &Subsets { k, clamp: &clamp }, work)
         };
         let rows: Result<Vec<Vec<f64>>> = units.par_iter().with_min_len(8).map_init(TagWork::default, one).collect();
         Ok(rows?.concat())
@@ -269,24 +297,33 @@ impl Tagger {
     /// For `bep` it is told how many labels each item has, as \[QAP\] does: an oracle. For all other metrics, `bep_learned`
     /// among them, the number is what the model thinks.
     pub fn evaluate(&self, set: &TagSet, units: &[u32], metrics: &[Metric], by: &Convention) -> Result<Evaluation> {
-        let told = |metric: &Metric| metric.kind == Kind::Bep;
-        let mut values = vec![];
-        let (mut oracle, mut learned) = (None, None);
-        if metrics.iter().any(told) {
-            oracle = Some(TagScores { scores: self.oracle_values(set, units)?, sets: vec![] });
+        let said = if metrics.iter().all(is_told) { vec![] } else { self.predict(set, units)? };
+        self.evaluate_said(set, units, &said, metrics, by)
+    }
+
+    /// The same, where [what it says](Self::predict) of these items is at hand; it may be empty where no metric asks for it.
+    pub fn evaluate_said(
+        &self,
+        set: &TagSet,
+        units: &[u32],
+        said: &[TagPrediction],
+        metrics: &[Metric],
+        by: &Convention,
+    ) -> Result<Evaluation> {
+        let (told, learned): (Vec<Metric>, Vec<Metric>) = metrics.iter().partition(|metric| is_told(metric));
+        let (mut oracle, mut own) = (vec![].into_iter(), vec![].into_iter());
+        if !told.is_empty() {
+            let scores = TagScores { scores: self.oracle_values(set, units)?, sets: vec![] };
+            oracle = metric::evaluate_tags(set, units, &scores, &told, by)?.values.into_iter();
         }
-        if !metrics.iter().all(told) {
-            let all = self.predict(set, units)?;
-            let sets = all.iter().map(|item| item.chosen.clone()).collect();
-            learned = Some(TagScores { scores: all.into_iter().flat_map(|item| item.values).collect(), sets });
+        if !learned.is_empty() {
+            let sets = said.iter().map(|item| item.chosen.clone()).collect();
+            let scores = said.iter().flat_map(|item| item.values.iter().copied()).collect();
+            own = metric::evaluate_tags(set, units, &TagScores { scores, sets }, &learned, by)?.values.into_iter();
         }
-        for metric in metrics {
-            let scores = if told(metric) { &oracle } else { &learned };
-            if let Some(scores) = scores {
-                values.extend(metric::evaluate_tags(set, units, scores, &[*metric], by)?.values);
-            }
-        }
-        Ok(Evaluation { metrics: metrics.to_vec(), values })
+        // back into the order in which they were asked
+        let values = metrics.iter().filter_map(|metric| if is_told(metric) { oracle.next() } else { own.next() });
+        Ok(Evaluation { metrics: metrics.to_vec(), values: values.collect() })
     }
 
     /// A digest of the vocabulary: models with the same labels in the same order have the same.
@@ -404,6 +441,11 @@ impl Tagger {
         }
         Err(Error::Data { expected: "parts of a model that fit together".into(), found: "others".into() })
     }
+}
+
+/// Whether the model is told the number of labels for this metric.
+fn is_told(metric: &Metric) -> bool {
+    metric.kind == Kind::Bep
 }
 
 /// What numbers of labels that are not likely have together, once there are answers.

@@ -26,6 +26,26 @@ pub struct Subsets<'a> {
     pub clamp: &'a [Clamp],
 }
 
+impl<'a> Subsets<'a> {
+    /// The sizes that a set of `n` labels can have under these clamps.
+    pub fn sizes(n: usize, clamp: &'a [Clamp]) -> std::ops::RangeInclusive<usize> {
+        let count = |what: Clamp| clamp.iter().filter(|&&clamp| clamp == what).count();
+        count(Clamp::In)..=n - count(Clamp::Out)
+    }
+}
+
+impl Clamp {
+    /// Some of `n` labels out, the others free; empty, which means the same, where none is out.
+    pub fn out(n: usize, labels: &[u32]) -> Vec<Self> {
+        let mut clamp = vec![];
+        if !labels.is_empty() {
+            clamp.resize(n, Self::Free);
+            labels.iter().for_each(|&label| clamp[label as usize] = Self::Out);
+        }
+        clamp
+    }
+}
+
 /// The largest core over which sets are maximised.
 pub const MOST_MAX: usize = 20;
 /// The largest core over which sets are summed.

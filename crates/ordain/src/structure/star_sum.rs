@@ -50,6 +50,15 @@ pub struct SumWork {
     lane: Vec<f64>,
 }
 
+/// The configurations from `first` on, with `r` labels to choose beside those that are in anyway; `top_score` is the largest score of
+/// a free label.
+struct Part<'s> {
+    scores: &'s [f64],
+    first: usize,
+    r: usize,
+    top_score: f64,
+}
+
 /// The sums of one group of configurations, relative to `exp(top)`.
 struct Sums<'w> {
     top: f64,
@@ -141,12 +150,13 @@ impl<'a> StarSum<'a> {
             if !(first..first + lanes).any(fits) {
                 continue;
             }
+            let part = Part { scores, first, r, top_score };
             let done = self.tame
                 && match lanes {
-                    1 => self.group::<1>(scores, first, r, top_score, work, &mut sums),
-                    2 => self.group::<2>(scores, first, r, top_score, work, &mut sums),
-                    4 => self.group::<4>(scores, first, r, top_score, work, &mut sums),
-                    _ => self.wide_group(scores, first, r, top_score, work, &mut sums),
+                    1 => self.group::<1>(&part, work, &mut sums),
+                    2 => self.group::<2>(&part, work, &mut sums),
+                    4 => self.group::<4>(&part, work, &mut sums),
+                    _ => self.wide_group(&part, work, &mut sums),
                 };
             if !done {
                 (first..first + lanes).filter(|&mask| fits(mask)).for_each(|mask| {
@@ -165,12 +175,8 @@ impl<'a> StarSum<'a> {
             return Err(Error::NotFinite { what: "a score" });
         }
         let clamp = |i: usize| over.clamp.get(i).copied().unwrap_or_default();
-        for list in [&mut work.free, &mut work.inside] {
-            list.clear();
-        }
-        for list in [&mut work.open, &mut work.fixed] {
-            list.clear();
-        }
+        [&mut work.free, &mut work.inside].into_iter().for_each(Vec::clear);
+        [&mut work.open, &mut work.fixed].into_iter().for_each(Vec::clear);
         for i in (0..star.len()).filter(|&i| !self.in_core[i]) {
             match clamp(i) {
                 Clamp::Free => work.free.push(i as u32),
@@ -211,60 +217,29 @@ impl<'a> StarSum<'a> {
     /// Eight configurations, in wider registers where the machine has them: the same operations, the same bits.
     #[cfg(target_arch = "x86_64")]
     #[allow(unsafe_code)] // the one call of code for a newer processor, after a look at the processor
-    fn wide_group(
-        &self,
-        scores: &[f64],
-        first: usize,
-        r: usize,
-        top_score: f64,
-        work: &mut SumWork,
-        sums: &mut Sums,
-    ) -> bool {
+    fn wide_group(&self, part: &Part, work: &mut SumWork, sums: &mut Sums) -> bool {
         #[target_feature(enable = "avx2")]
-        fn avx2(
-            sum: &StarSum,
-            scores: &[f64],
-            first: usize,
-            r: usize,
-            top_score: f64,
-            work: &mut SumWork,
-            sums: &mut Sums,
-        ) -> bool {
-            sum.group::<LANES>(scores, first, r, top_score, work, sums)
+        fn avx2(sum: &StarSum, part: &Part, work: &mut SumWork, sums: &mut Sums) -> bool {
+            sum.group::<LANES>(part, work, sums)
         }
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has AVX2.
-            return unsafe { avx2(self, scores, first, r, top_score, work, sums) };
+            return unsafe { avx2(self, part, work, sums) };
         }
-        self.group::<LANES>(scores, first, r, top_score, work, sums)
+        self.group::<LANES>(part, work, sums)
     }
 
     /// Eight configurations.
     #[cfg(not(target_arch = "x86_64"))]
-    fn wide_group(
-        &self,
-        scores: &[f64],
-        first: usize,
-        r: usize,
-        top_score: f64,
-        work: &mut SumWork,
-        sums: &mut Sums,
-    ) -> bool {
-        self.group::<LANES>(scores, first, r, top_score, work, sums)
+    fn wide_group(&self, part: &Part, work: &mut SumWork, sums: &mut Sums) -> bool {
+        self.group::<LANES>(part, work, sums)
     }
 
     /// The configurations `first..first + L`, with plain products; `false`, and nothing added, where they leave the range of
     /// doubles.
     #[inline(always)]
-    fn group<const L: usize>(
-        &self,
-        scores: &[f64],
-        first: usize,
-        r: usize,
-        top_score: f64,
-        work: &mut SumWork,
-        sums: &mut Sums,
-    ) -> bool {
+    fn group<const L: usize>(&self, part: &Part, work: &mut SumWork, sums: &mut Sums) -> bool {
+        let &Part { scores, first, r, top_score } = part;
         let (star, n) = (self.star, work.free.len());
         let low = L.trailing_zeros() as usize;
         let rows = |c: usize| &self.factors[c * star.len()..(c + 1) * star.len()];

@@ -21,23 +21,12 @@ pub struct Case {
 impl Case {
     /// An item with these labels, of `n`; of `unknown` it is not known whether they apply.
     pub fn new(n: usize, yes: &[u32], unknown: &[u32]) -> Self {
-        let mut clamp = vec![];
-        if !unknown.is_empty() {
-            clamp.resize(n, Clamp::Free);
-            unknown.iter().for_each(|&label| clamp[label as usize] = Clamp::Out);
-        }
-        Self { yes: yes.to_vec(), clamp }
+        Self { yes: yes.to_vec(), clamp: Clamp::out(n, unknown) }
     }
 
     /// Sets of as many labels as it has.
     pub fn over(&self) -> Subsets<'_> {
         Subsets { k: self.yes.len(), clamp: &self.clamp }
-    }
-
-    /// Whether there is another set than the right one: it has a label, and one that it might have and has not.
-    pub fn teaches(&self, n: usize) -> bool {
-        let unknown = self.clamp.iter().filter(|&&clamp| clamp == Clamp::Out).count();
-        !self.yes.is_empty() && self.yes.len() < n - unknown
     }
 }
 
@@ -142,7 +131,7 @@ impl Target {
     /// Sets of `k` labels whatever the item has; `None` where all of them are as good. The set to win is left to
     /// [`Self::complete`].
     pub fn precision_at(case: Case, k: usize, labels: usize) -> Option<Self> {
-        let possible = labels - case.clamp.iter().filter(|&&clamp| clamp == Clamp::Out).count();
+        let possible = *Subsets::sizes(labels, &case.clamp).end();
         (k < possible && !case.yes.is_empty() && case.yes.len() < possible).then(|| Self { right: vec![], case, k })
     }
 

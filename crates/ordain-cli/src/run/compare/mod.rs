@@ -22,6 +22,7 @@ use ordain::metric::{Evaluation, Metric, stats};
 use ordain::solver::run::{Report as Ended, Watch};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -399,6 +400,18 @@ fn reliability(k: Option<usize>, calibration: &Calibration) -> Reliability {
         observed: bin.observed / bin.count as f64,
     });
     Reliability { k, error: calibration.error(), bins: bins.collect() }
+}
+
+/// A set as one round uses it: a copy whose gaps are filled from the training part, where there may be gaps; and what they were
+/// filled with.
+fn filled<S: Clone>(
+    set: &S,
+    missing: Missing,
+    fill: impl FnOnce(&mut S) -> Option<Vec<f32>>,
+) -> (Cow<'_, S>, Option<Vec<f32>>) {
+    let mut set = Cow::Borrowed(set);
+    let means = if missing == Missing::Error { None } else { fill(set.to_mut()) };
+    (set, means)
 }
 
 /// The units of one round, as one method uses them.

@@ -1,34 +1,28 @@
 //! One round of a method that ranks.
 
-use super::{Cut, Entry, Protocol, Trained};
+use super::{Cut, Entry, Protocol, Trained, filled};
 use crate::plan::Measures;
 use crate::report::{PlacedDocument, PlacesPart};
 use crate::run::evaluate::{curve_metrics, strongest};
 use anyhow::Result;
-use ordain::data::{Missing, RankSet};
+use ordain::data::RankSet;
 use ordain::method::{Fitted, RankMethod, Training};
 use ordain::metric;
 use ordain::metric::calibration::{Calibration, in_head};
 use ordain::model_file;
 use ordain::solver::run::Watch;
-use std::rc::Rc;
 use std::time::Instant;
 
 pub(super) fn round(
     entry: &mut Entry,
     method: &RankMethod,
-    set: &Rc<RankSet>,
+    set: &RankSet,
     cut: &Cut,
     protocol: &Protocol,
     watch: &Watch,
 ) -> Result<()> {
-    let mut filled;
-    let (mut set, mut means): (&RankSet, _) = (set, None);
-    if protocol.missing != Missing::Error {
-        filled = set.clone();
-        means = filled.fill(protocol.missing, cut.train);
-        set = &filled;
-    }
+    let (set, means) = filled(set, protocol.missing, |set: &mut RankSet| set.fill(protocol.missing, cut.train));
+    let set = &*set;
     let start = Instant::now();
     let model = method.fit(
         &Training {

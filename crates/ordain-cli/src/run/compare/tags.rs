@@ -1,16 +1,15 @@
 //! One round of a method that annotates.
 
-use super::{Cut, Entry, Protocol, Trained, reliability};
+use super::{Cut, Entry, Protocol, Trained, filled, reliability};
 use crate::report::Reliability;
 use crate::run::evaluate::precision_curve;
 use anyhow::Result;
-use ordain::data::{Missing, TagSet};
+use ordain::data::TagSet;
 use ordain::method::{CStar, FittedTags, TagPrediction, TagTraining, Tagger, Trainer};
+use ordain::metric::Metric;
 use ordain::metric::calibration::Calibration;
-use ordain::metric::{self, Convention, Evaluation, Kind, Metric, TagScores};
 use ordain::model_file;
 use ordain::solver::run::Watch;
-use std::rc::Rc;
 use std::time::Instant;
 
 /// Links that a report shows.
@@ -19,18 +18,13 @@ const LINKS: usize = 15;
 pub(super) fn round(
     entry: &mut Entry,
     method: &CStar,
-    set: &Rc<TagSet>,
+    set: &TagSet,
     cut: &Cut,
     protocol: &Protocol,
     watch: &Watch,
 ) -> Result<()> {
-    let mut filled;
-    let (mut set, mut means): (&TagSet, _) = (set, None);
-    if protocol.missing != Missing::Error {
-        filled = set.clone();
-        means = filled.fill(protocol.missing, cut.train);
-        set = &filled;
-    }
+    let (set, means) = filled(set, protocol.missing, |set: &mut TagSet| set.fill(protocol.missing, cut.train));
+    let set = &*set;
     let start = Instant::now();
     let model = method.fit(
         &TagTraining {
@@ -50,46 +44,14 @@ pub(super) fn round(
     let said = model.tagger.predict(set, cut.test)?;
     entry.predict += start.elapsed().as_secs_f64();
     let measures = protocol.measures;
-    let told = match measures.metrics.iter().any(is_told) {
-        true => model.tagger.oracle_values(set, cut.test)?,
-        false => vec![],
-    };
     if model.tagger.trainer == Trainer::Likelihood {
         let (_, calibration) = entry.calibration.get_or_insert_with(|| (None, Calibration::default()));
         calibrate(calibration, set, cut.test, &said);
     }
-    let said = TagScores {
-        sets: said.iter().map(|item| item.chosen.clone()).collect(),
-        scores: said.into_iter().flat_map(|item| item.values).collect(),
-    };
-    let told = TagScores { scores: told, sets: vec![] };
-    let measure = |metrics: &[Metric]| evaluate(set, cut.test, &said, &told, metrics, &measures.convention);
-    let curve = precision_curve(set);
-    entry.add(measure(&measures.metrics)?, measure(&curve).ok());
+    let measure = |metrics: &[Metric]| model.tagger.evaluate_said(set, cut.test, &said, metrics, &measures.convention);
+    entry.add(measure(&measures.metrics)?, measure(&precision_curve(set)).ok());
     keep(entry, model);
     Ok(())
-}
-
-/// Whether the model is told the number of labels for this metric.
-fn is_told(metric: &Metric) -> bool {
-    metric.kind == Kind::Bep
-}
-
-/// Each metric by what it is of: with the number of labels told, or not.
-fn evaluate(
-    set: &TagSet,
-    units: &[u32],
-    said: &TagScores,
-    told: &TagScores,
-    metrics: &[Metric],
-    by: &Convention,
-) -> Result<Evaluation> {
-    let mut values = vec![];
-    for metric in metrics {
-        let scores = if is_told(metric) { told } else { said };
-        values.extend(metric::evaluate_tags(set, units, scores, &[*metric], by)?.values);
-    }
-    Ok(Evaluation { metrics: metrics.to_vec(), values })
 }
 
 /// Puts the probability of every label of every item beside whether it applies.

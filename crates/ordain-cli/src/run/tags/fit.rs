@@ -3,7 +3,7 @@
 use super::{names, need_labels, not_items};
 use crate::args::Fit;
 use crate::plan::{self, Usage};
-use crate::run::{accuracy, check_interrupt, max_iter_reached, watched};
+use crate::run::{accuracy, check_interrupt, fit_document, max_iter_reached, watched};
 use crate::screen::{Screen, assignments};
 use anyhow::Result;
 use ordain::data::{TagSet, read_tags, split};
@@ -95,19 +95,8 @@ pub(super) fn taken(facts: &TagFacts) -> String {
 }
 
 fn document(facts: &TagFacts, args: &Fit, seconds: f64) -> serde_json::Value {
-    let report = &facts.report;
-    let mut document = json!({
-        "method": facts.method,
-        "objective": report.objective,
-        "gap": report.gap,
-        "iterations": report.iterations,
-        "gradient": report.gradient,
-        "stop": report.stop.name(),
-        "settings": facts.settings,
-        "examples": facts.examples,
-        "seconds": seconds,
-        "model": args.output.display().to_string(),
-    });
+    let (report, examples) = (&facts.report, facts.examples.into());
+    let mut document = fit_document(&facts.method, report, &facts.settings, examples, seconds, &args.output);
     if let (Some(floor), Some(chosen)) = (facts.floor, &facts.chosen) {
         document["floor"] =
             json!({"metric": chosen.metric, "one_vs_rest": floor.one_vs_rest, "reached": floor.reached});

@@ -30,18 +30,7 @@ pub(super) fn read_for(tagger: &Tagger, paths: &[PathBuf], labels: Option<&str>,
     warn_of_labels(&set, labels, &name, screen);
     let (differ, strange) =
         tagger.prepare(&mut set).map_err(|error| anyhow::Error::from(error).context(name.clone()))?;
-    if let Some(first) = differ.unknown.first() {
-        let n = differ.unknown.len();
-        screen.say(&format!(
-            "warning: {name}: {n} feature(s) that the model has never seen carry no weight (such as {first})"
-        ));
-    }
-    if let Some(first) = differ.absent.first() {
-        let (n, all) = (differ.absent.len(), tagger.columns.names.len());
-        screen.say(&format!(
-            "warning: {name} has no value for {n} of the model's {all} features (such as {first}): they count as 0"
-        ));
-    }
+    super::warn_of_columns(&differ, tagger.columns.names.len(), &name, screen);
     if let Some(first) = strange.first() {
         screen.say(&format!(
             "warning: {name}: {} label(s) that the model does not know are left out (such as {first})",
