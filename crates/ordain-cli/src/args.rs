@@ -3,11 +3,11 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Learns to put things in order: train, measure, explain and compare rankers.
+/// Learns to put things in order: train, measure, explain and compare models that rank documents, give labels, or match two sides.
 #[derive(Parser, Debug)]
 #[command(name = "ordain", version, propagate_version = true, arg_required_else_help = true)]
 #[command(
-    after_help = "Start with `ordain demo`, or with your own file: `ordain fit ranksvm train.txt -o model.ordain`."
+    after_help = "Start with `ordain demo`, or with your own file: `ordain fit ranksvm train.txt -o model.ordain`, `ordain fit cstar train.arff -o model.ordain`, `ordain fit matchmap edges.csv -o model.ordain`."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(crate) struct Common {
 pub(crate) enum Command {
     /// Train a model
     Fit(Fit),
-    /// Score documents or give labels with a model, or print ranked lists
+    /// Score documents, give labels or match two sides with a model, or print ranked lists
     Predict(Predict),
     /// Measure a model, scores, one feature or a TREC run
     Evaluate(Evaluate),
@@ -44,9 +44,9 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Show what a model file or a data file holds
     Inspect(Inspect),
-    /// Say why one document, or one label of an item, stands above another
+    /// Say why one document, or one label of an item, stands above another, or why an item is matched with one and not with another
     Explain(Explain),
-    /// Convert between LETOR text, CSV, TSV and TREC qrels, or ARFF, CSV, TSV and text of labels; packed or not
+    /// Convert between LETOR text, CSV, TSV and TREC qrels, or ARFF, CSV, TSV and text of labels, or edges and points of matching; packed or not
     Convert(Convert),
     /// Replay labelling from known labels: what each question is worth
     Simulate(Simulate),
@@ -66,15 +66,15 @@ pub(crate) enum Command {
 
 #[derive(Args, Debug)]
 pub(crate) struct Fit {
-    /// The method: ranksvm, rankmatch, dorm (rank); cstar, independent (annotate)
+    /// The method: ranksvm, rankmatch, dorm (rank); cstar, independent (annotate); matchmap, matchmargin (match)
     pub(crate) method: String,
-    /// Training files (LETOR text, CSV or TSV; of labels ARFF, CSV, TSV or text; gzip and zstd too; - is standard input)
+    /// Training files, packed (gzip, zstd) or not; - is standard input (not to match). To rank: LETOR text, CSV or TSV; to annotate: ARFF, CSV, TSV or text; to match: CSV or TSV with a row per edge (problem, left, right, features, matched) or a row per point (problem, side, id, x, y; or frame, point, x, y with --pairs)
     #[arg(required = true)]
     pub(crate) train: Vec<PathBuf>,
     /// Where to write the model
     #[arg(short, long, value_name = "MODEL")]
     pub(crate) output: PathBuf,
-    /// Validation file for choices [default: every fifth training query]
+    /// Validation file for choices [default: every fifth training query, item or problem]
     #[arg(long, value_name = "FILE")]
     pub(crate) valid: Option<PathBuf>,
     /// A setting of the method, as in --set lambda=0.1 (see below; repeat it for more); METHOD[lambda=0.1] does the same
@@ -87,11 +87,13 @@ pub(crate) struct Fit {
     pub(crate) resume: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) points: Points,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Choosing {
-    /// The metric of the choice by validation (default: ndcg@10, of labels bep)
+    /// The metric of the choice by validation (default: ndcg@10, of labels bep, of matches hamming, with null=true f1)
     #[arg(long, value_name = "METRIC")]
     pub(crate) choose_by: Option<String>,
     /// Keep the fit on the training part after a choice, without a last fit on training and validation together
@@ -112,6 +114,17 @@ pub(crate) struct Reading {
     pub(crate) labels: Option<String>,
 }
 
+/// How points are read, of which matching makes edges.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Points {
+    /// What a pair of points is compared by: shape-context, shape-context-abs, coordinates, degree, descriptors (all other columns); a model knows its own [default: shape-context, and descriptors if there are any]
+    #[arg(long, value_name = "NAME,…", help_heading = "Matching")]
+    pub(crate) features: Option<String>,
+    /// Which frames of points are matched with one another: CSV with the columns frame_a, frame_b and, if wanted, split (train, validate, test)
+    #[arg(long, value_name = "FILE", help_heading = "Matching")]
+    pub(crate) pairs: Option<PathBuf>,
+}
+
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq)]
 pub(crate) enum MissingArg {
     /// It is refused
@@ -128,17 +141,22 @@ pub(crate) struct Predict {
     pub(crate) model: PathBuf,
     /// The data
     pub(crate) data: PathBuf,
-    /// Print the K best documents of each query instead of one score per row, or the K best labels of each item instead of those it would be given; labels go by probability (trainer=margin: by margin), and their score is without links
+    /// Print the K best documents of each query instead of one score per row, the K best labels of each item instead of those it would be given (by probability, with trainer=margin by margin; their score is without links), or the K best candidates of each left item instead of the matches
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) top: Option<u32>,
-    /// Print the probability of each head place, of the head, and the expected rank of each document too; of each label its probability (not with trainer=margin)
+    /// Print probabilities too: of documents that of each head place and of the head, and the expected rank; of labels their own (not with trainer=margin); matches show theirs without being asked
     #[arg(long, conflicts_with = "run")]
     pub(crate) probabilities: bool,
+    /// Of a matcher: print the N most doubtful matches of all problems, the most doubtful first, for a person to check
+    #[arg(long, value_name = "N", conflicts_with_all = ["top", "run"], value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) check: Option<u32>,
     /// Print a TREC run with this tag instead
     #[arg(long, value_name = "TAG", conflicts_with = "json")]
     pub(crate) run: Option<String>,
     #[command(flatten)]
     pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) points: Points,
 }
 
 #[derive(Args, Debug)]
@@ -149,7 +167,7 @@ pub(crate) struct Evaluate {
     /// Scores to measure, one per row of DATA; of items a line per item with one score per label
     #[arg(long, value_name = "FILE", conflicts_with_all = ["feature", "run"])]
     pub(crate) scores: Option<PathBuf>,
-    /// A feature to rank by, by number or name
+    /// A feature to rank or match by, by number or name; of a distance between two sides --feature=-NAME
     #[arg(long, value_name = "N|NAME", conflicts_with = "run")]
     pub(crate) feature: Option<String>,
     /// A TREC run to measure
@@ -158,13 +176,15 @@ pub(crate) struct Evaluate {
     /// The judgements for --run
     #[arg(long, requires = "run")]
     pub(crate) qrels: Option<PathBuf>,
-    /// Every query or item by itself too
+    /// Every query, item or problem by itself too
     #[arg(long)]
     pub(crate) per_query: bool,
     #[command(flatten)]
     pub(crate) metrics: Metrics,
     #[command(flatten)]
     pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) points: Points,
 }
 
 #[derive(Args, Debug)]
@@ -172,7 +192,7 @@ pub(crate) struct Metrics {
     /// Write an HTML report
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
-    /// Metrics: ndcg@k, ndcg, dcg@k, map, p@k, recall@k, mrr, err@k, wta, bep, kendall, pairs; of labels bep (the model is told the true number of labels of each item, an oracle as in the paper, and its answer for that number is measured), bep_learned (the model ranks labels without being told; the first k of that ranking are counted, with k the true number), p@k, ap, rankloss, coverage (of that ranking), hamming, f1 (by the number that the model itself chose) (default: ndcg@1,ndcg@3,ndcg@5,ndcg@10,map; of labels bep,bep_learned,p@5,ap,rankloss,f1)
+    /// Metrics: ndcg@k, ndcg, dcg@k, map, p@k, recall@k, mrr, err@k, wta, bep, kendall, pairs; of labels bep (the model is told the true number of labels of each item, an oracle as in the paper, and its answer for that number is measured), bep_learned (the model ranks labels without being told; the first k of that ranking are counted, with k the true number), p@k, ap, rankloss, coverage (of that ranking), hamming, f1 (by the number that the model itself chose); of matches hamming (share matched wrongly), accuracy, precision, recall, f1, nll, ece (default: ndcg@1,ndcg@3,ndcg@5,ndcg@10,map; of labels bep,bep_learned,p@5,ap,rankloss,f1; of matches all of them)
     #[arg(long = "metric", value_name = "METRIC", value_delimiter = ',')]
     pub(crate) metric: Vec<String>,
     /// Rules of the metrics: standard, letor2, letor4, trec, sklearn, lightgbm, xgboost
@@ -235,10 +255,10 @@ pub(crate) struct Compare {
     /// Methods, with settings in brackets: ranksvm 'ranksvm[weight=pair,lambda=1]'
     #[arg(required = true)]
     pub(crate) methods: Vec<String>,
-    /// Training file
-    #[arg(long, value_name = "FILE", requires = "test", conflicts_with_all = ["folds", "cv"])]
+    /// Training file; with --pairs that have a split the points of all parts, and then no --test
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["folds", "cv"])]
     pub(crate) train: Option<PathBuf>,
-    /// Validation file [default: every fifth training query]
+    /// Validation file [default: every fifth training query, item or problem]
     #[arg(long, value_name = "FILE", requires = "train")]
     pub(crate) valid: Option<PathBuf>,
     /// Test file
@@ -265,6 +285,8 @@ pub(crate) struct Compare {
     pub(crate) metrics: Metrics,
     #[command(flatten)]
     pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) points: Points,
 }
 
 #[derive(Args, Debug)]
@@ -273,6 +295,8 @@ pub(crate) struct Inspect {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) points: Points,
 }
 
 #[derive(Args, Debug)]
@@ -281,27 +305,34 @@ pub(crate) struct Explain {
     pub(crate) model: PathBuf,
     /// The data
     pub(crate) data: PathBuf,
-    /// The query, or (--item) the item, by its id; items without ids count from 1
-    #[arg(long, visible_alias = "item", value_name = "ID")]
-    pub(crate) query: String,
-    /// The document above: its id, or #N for the N-th of the query in the file; of an item a label [default: the first of the ranking]
+    /// The query, the item (--item) or the problem (--problem), by its id; items without ids count from 1; a file with a single problem needs none
+    #[arg(long, visible_aliases = ["item", "problem"], value_name = "ID")]
+    pub(crate) query: Option<String>,
+    /// Of a matcher: the left item to explain [default: that of the most doubtful match of the problem]
+    #[arg(long, value_name = "ID")]
+    pub(crate) left: Option<String>,
+    /// The document above: its id, or #N for the N-th of the query in the file; of an item a label; of a left item a right one [default: the first of the ranking, or the match]
     #[arg(long)]
     pub(crate) above: Option<String>,
-    /// The document or label below [default: the second of the ranking]
+    /// The document, label or right item below [default: the second of the ranking, or the next best candidate]
     #[arg(long)]
     pub(crate) below: Option<String>,
     #[command(flatten)]
     pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) points: Points,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Convert {
     /// The file to read
     pub(crate) input: PathBuf,
-    /// The file to write; its name says the format: .txt, .csv, .tsv or .qrels, of labels .arff, .csv, .tsv or .txt, then .gz or .zst to pack it
+    /// The file to write; its name says the format: .txt, .csv, .tsv or .qrels, of labels .arff, .csv, .tsv or .txt, of matching .csv or .tsv, then .gz or .zst to pack it
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) points: Points,
 }
 
 #[derive(Args, Debug)]
@@ -381,6 +412,8 @@ pub(crate) enum DemoArg {
     Rank,
     /// Giving labels to items
     Annotate,
-    /// Both
+    /// Matching two sides
+    Match,
+    /// All of them
     All,
 }

@@ -3,9 +3,9 @@
 use crate::args;
 use anyhow::Result;
 use ordain::data::Missing;
-use ordain::data::TagReading;
+use ordain::data::{MatchReading, PointFeature, TagReading};
 use ordain::method::{Method, Task};
-use ordain::metric::{Convention, Discount, Empty, Gain, Metric, Short, Ties};
+use ordain::metric::{Convention, Discount, Empty, Gain, Kind, Metric, Short, Ties};
 
 /// A mistake in what was typed: exit code 2.
 #[derive(Debug)]
@@ -18,6 +18,12 @@ impl std::fmt::Display for Usage {
 }
 
 impl std::error::Error for Usage {}
+
+/// What `explain` is asked about.
+pub(crate) fn explained(query: Option<&String>) -> Result<&str> {
+    let missing = || Usage("say what to explain: --query ID, of labels --item ID, of a matching --problem ID".into());
+    query.map(String::as_str).ok_or_else(|| missing().into())
+}
 
 /// Marks an error of the library as a mistake in what was typed.
 pub(crate) fn usage<T>(result: ordain::Result<T>) -> Result<T> {
@@ -50,13 +56,41 @@ fn usual_metrics(task: Task) -> &'static [&'static str] {
     match task {
         Task::Rank => &["ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map"],
         Task::Annotate => &["bep", "bep_learned", "p@5", "ap", "rankloss", "f1"],
+        Task::Match => &["hamming", "accuracy", "precision", "recall", "f1", "nll", "ece"],
     }
 }
 
-/// The metric of a choice by validation.
+/// The metric of a choice by validation; matchers know their own where nothing was said (f1 with null=true).
 pub(crate) fn choose_by(args: &args::Choosing, task: Task) -> Result<Metric> {
-    let usual = if task == Task::Rank { "ndcg@10" } else { "bep" };
-    metric(args.choose_by.as_deref().unwrap_or(usual))
+    let usual = match task {
+        Task::Rank => "ndcg@10",
+        Task::Annotate => "bep",
+        Task::Match => "hamming",
+    };
+    let by = metric(args.choose_by.as_deref().unwrap_or(usual))?;
+    of_task(by, task, "--choose-by")?;
+    Ok(by)
+}
+
+/// Refuses a metric of another task where that is plain.
+fn of_task(metric: Metric, task: Task, option: &str) -> Result<()> {
+    let alone = matches!(metric.kind, Kind::Accuracy | Kind::EdgePrecision | Kind::Nll | Kind::Ece);
+    let shared = matches!(metric.kind, Kind::Hamming | Kind::F1) || metric.kind == Kind::Recall && metric.k.is_none();
+    let wrong = match task {
+        Task::Match => (!alone && !shared).then(|| format!("matches: {}", usual_metrics(task).join(", "))),
+        Task::Rank => alone.then(|| "rankings, such as ndcg@10, map or p@5".into()),
+        Task::Annotate => alone.then(|| "labels: bep, bep_learned, p@k, ap, rankloss, coverage, hamming, f1".into()),
+    };
+    match wrong {
+        None => Ok(()),
+        Some(expected) => Err(Usage(format!("{option}: expected a metric of {expected}; found {metric}")).into()),
+    }
+}
+
+/// Refuses what is no metric or convention, before anything says which task it is about.
+pub(crate) fn check_measures(args: &args::Metrics) -> Result<()> {
+    args.metric.iter().try_for_each(|text| metric(text.trim()).map(drop))?;
+    convention(args).map(drop)
 }
 
 pub(crate) fn measures(args: &args::Metrics, task: Task) -> Result<Measures> {
@@ -64,10 +98,15 @@ pub(crate) fn measures(args: &args::Metrics, task: Task) -> Result<Measures> {
     let usual: Vec<String> = usual_metrics(task).iter().map(|&name| name.to_owned()).collect();
     for text in if args.metric.is_empty() { &usual } else { &args.metric } {
         let metric = metric(text.trim())?;
+        of_task(metric, task, "--metric")?;
         if !metrics.contains(&metric) {
             metrics.push(metric);
         }
     }
+    Ok(Measures { metrics, convention: convention(args)? })
+}
+
+fn convention(args: &args::Metrics) -> Result<Convention> {
     let mut convention: Convention = usage(args.convention.parse())?;
     if let Some(gain) = args.gain {
         convention.gain = match gain {
@@ -107,7 +146,7 @@ pub(crate) fn measures(args: &args::Metrics, task: Task) -> Result<Measures> {
         }
         convention.relevant_from = Some(grade);
     }
-    Ok(Measures { metrics, convention })
+    Ok(convention)
 }
 
 pub(crate) fn missing(args: &args::Reading) -> Missing {
@@ -121,6 +160,26 @@ pub(crate) fn missing(args: &args::Reading) -> Missing {
 /// How items with labels are read.
 pub(crate) fn tag_reading(args: &args::Reading) -> TagReading {
     TagReading { missing: missing(args), labels: args.labels.clone(), known: vec![] }
+}
+
+/// How problems of matching are read.
+pub(crate) fn match_reading(reading: &args::Reading, points: &args::Points) -> Result<MatchReading> {
+    let features = points.features.as_deref().map(|list| usage(PointFeature::list(list))).transpose()?;
+    Ok(MatchReading {
+        missing: missing(reading),
+        features: features.unwrap_or_default(),
+        pairs: points.pairs.clone(),
+        ..MatchReading::default()
+    })
+}
+
+/// Refuses options of matching with another task.
+pub(crate) fn no_points(points: &args::Points) -> Result<()> {
+    let given = [("--features", points.features.is_some()), ("--pairs", points.pairs.is_some())];
+    match given.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((name, _)) => Err(Usage(format!("{name} is for points, which matchmap and matchmargin match")).into()),
+    }
 }
 
 /// The settings of all methods, for `ordain fit --help`.

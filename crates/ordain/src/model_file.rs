@@ -7,9 +7,11 @@ use crate::data::scale::{Affine, Scale};
 use crate::data::{Columns, Missing, read_whole, write_whole};
 use crate::error::{Error, Result};
 use crate::method::{
-    CountModel, Facts, Fitted, FittedTags, Journal, LinearRanker, OneVsRest, TagFacts, Tagger, Trainer,
+    CountModel, Facts, Fitted, FittedMatch, FittedTags, Journal, LinearRanker, MatchFacts, Matcher, OneVsRest,
+    TagFacts, Tagger, Trainer,
 };
 use crate::random::GENERATOR;
+use crate::structure::matching::Engine;
 use crate::structure::matching::places::MOST;
 use crate::structure::star::Star;
 use crate::traits::State;
@@ -115,6 +117,51 @@ impl TagHeader {
     }
 }
 
+/// The JSON header of the file of a matcher.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MatchHeader {
+    /// Version of the format.
+    pub format: u32,
+    /// Version of ordain that wrote it.
+    pub ordain: String,
+    /// The task, `match`.
+    pub task: String,
+    /// The columns that the model takes.
+    pub features: Columns,
+    /// How they are scaled; the numbers are tensors.
+    pub scale: Scale,
+    /// What missing values mean.
+    pub missing: Missing,
+    /// How probabilities are found.
+    pub marginals: String,
+    /// Method, settings and training.
+    #[serde(flatten)]
+    pub facts: MatchFacts,
+    /// The generator behind the seed.
+    pub generator: String,
+    /// BLAKE3 of this header, with zeros here, and of the tensors.
+    pub checksum: String,
+}
+
+impl MatchHeader {
+    /// The header of a model.
+    pub fn of(model: &FittedMatch) -> Self {
+        let matcher = &model.matcher;
+        Self {
+            format: FORMAT,
+            ordain: env!("CARGO_PKG_VERSION").into(),
+            task: "match".into(),
+            features: matcher.columns.clone(),
+            scale: matcher.scale,
+            missing: matcher.missing,
+            marginals: matcher.engine.name().into(),
+            facts: model.facts.clone(),
+            generator: GENERATOR.into(),
+            checksum: NO_CHECKSUM.into(),
+        }
+    }
+}
+
 /// What a model file holds.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::large_enum_variant)] // there is one of them at a time
@@ -123,6 +170,8 @@ pub enum Model {
     Rank(Fitted),
     /// An annotator.
     Annotate(FittedTags),
+    /// A matcher.
+    Match(FittedMatch),
 }
 
 /// Named numbers, as they stand in the file.
@@ -186,6 +235,17 @@ pub fn tags_to_bytes(model: &FittedTags) -> Vec<u8> {
     pack(&TagHeader::of(model), &tensors)
 }
 
+/// The bytes of the file of a matcher.
+pub fn match_to_bytes(model: &FittedMatch) -> Vec<u8> {
+    let matcher = &model.matcher;
+    let mut tensors: Tensors = vec![("weights".into(), Dtype::F64, f64s(&matcher.weights))];
+    for (name, value) in [("null", matcher.null), ("temperature", matcher.temperature)] {
+        tensors.push((name.into(), Dtype::F64, f64s(&value.into_iter().collect::<Vec<f64>>())));
+    }
+    shared(matcher.global.as_ref(), matcher.means.as_deref(), &mut tensors);
+    pack(&MatchHeader::of(model), &tensors)
+}
+
 /// A header and tensors as one file, with the checksum of both.
 fn pack(header: &impl Serialize, tensors: &Tensors) -> Vec<u8> {
     let views: Vec<(&str, TensorView)> = tensors
@@ -236,6 +296,12 @@ pub fn save_tags(model: &FittedTags, path: &Path) -> Result<()> {
     write_whole(path, |out| out.write_all(&bytes))
 }
 
+/// Writes a matcher, as a whole or not at all.
+pub fn save_match(model: &FittedMatch, path: &Path) -> Result<()> {
+    let bytes = match_to_bytes(model);
+    write_whole(path, |out| out.write_all(&bytes))
+}
+
 /// Reads a ranker; `-` is standard input.
 pub fn load(path: &Path) -> Result<Fitted> {
     Ok(load_with_header(path)?.0)
@@ -256,6 +322,7 @@ pub fn any_from_bytes(bytes: &[u8], path: &Path) -> Result<Model> {
     let refusal = Refusal { path };
     match Opened::new(bytes, &refusal)?.task.as_str() {
         "annotate" => Ok(Model::Annotate(annotator(bytes, path)?.0)),
+        "match" => Ok(Model::Match(matcher(bytes, path)?.0)),
         _ => Ok(Model::Rank(ranker(bytes, path)?.0)),
     }
 }
@@ -263,6 +330,11 @@ pub fn any_from_bytes(bytes: &[u8], path: &Path) -> Result<Model> {
 /// Reads an annotator, and its header as it stands in the file.
 pub fn load_tags_with_header(path: &Path) -> Result<(FittedTags, TagHeader)> {
     annotator(&read_whole(path)?, path)
+}
+
+/// Reads a matcher, and its header as it stands in the file.
+pub fn load_match_with_header(path: &Path) -> Result<(FittedMatch, MatchHeader)> {
+    matcher(&read_whole(path)?, path)
 }
 
 /// Whether the file begins as a model file does: eight bytes of length, then JSON that names ordain.
@@ -370,7 +442,7 @@ impl<'a> Opened<'a> {
 
     fn affine(&self, scale: Scale, d: usize) -> Result<Option<Affine>> {
         match scale {
-            Scale::Global => {
+            Scale::Global | Scale::Matched => {
                 Ok(Some(Affine { offset: self.f32s("scale_offset", d)?, factor: self.f32s("scale_factor", d)? }))
             }
             _ => Ok(None),
@@ -381,24 +453,30 @@ impl<'a> Opened<'a> {
         if missing == Missing::Mean { Ok(Some(self.f32s("missing_means", d)?)) } else { Ok(None) }
     }
 
-    /// Says that the model is of another task, and which commands take it.
-    fn other_task(&self) -> Error {
-        match self.task.as_str() {
-            "rank" => self.refusal.refuse("this model ranks".into(), "give one that annotates (ordain fit cstar)"),
-            "annotate" => {
-                self.refusal.refuse("this model annotates".into(), "give one that ranks (ordain fit ranksvm)")
-            }
-            _ => self.refusal.impossible(),
+    /// Refuses a model of another task, and says which commands make one of this.
+    fn need_task(&self, task: &str) -> Result<()> {
+        if self.task == task {
+            return Ok(());
         }
+        let does = match self.task.as_str() {
+            "rank" => "ranks",
+            "annotate" => "annotates",
+            "match" => "matches",
+            _ => return Err(self.refusal.impossible()),
+        };
+        let cure = match task {
+            "rank" => "give one that ranks (ordain fit ranksvm)",
+            "annotate" => "give one that annotates (ordain fit cstar)",
+            _ => "give one that matches (ordain fit matchmap)",
+        };
+        Err(self.refusal.refuse(format!("this model {does}"), cure))
     }
 }
 
 fn ranker(bytes: &[u8], path: &Path) -> Result<(Fitted, Header)> {
     let refusal = Refusal { path };
     let opened = Opened::new(bytes, &refusal)?;
-    if opened.task != "rank" {
-        return Err(opened.other_task());
-    }
+    opened.need_task("rank")?;
     let parsed: Header = opened.parse()?;
     let d = parsed.features.names.len();
     let weights = opened.f64s("weights")?;
@@ -414,7 +492,7 @@ fn ranker(bytes: &[u8], path: &Path) -> Result<(Fitted, Header)> {
         }
     }
     let places_fit = places.len() <= MOST && places.iter().all(|&c| c > 0.0) && places.is_sorted_by(|a, b| a >= b);
-    if !places_fit {
+    if !places_fit || parsed.scale == Scale::Matched {
         return Err(refusal.impossible());
     }
     let journal = match &journal[..] {
@@ -430,9 +508,7 @@ fn ranker(bytes: &[u8], path: &Path) -> Result<(Fitted, Header)> {
 fn annotator(bytes: &[u8], path: &Path) -> Result<(FittedTags, TagHeader)> {
     let refusal = Refusal { path };
     let opened = Opened::new(bytes, &refusal)?;
-    if opened.task != "annotate" {
-        return Err(opened.other_task());
-    }
+    opened.need_task("annotate")?;
     let parsed: TagHeader = opened.parse()?;
     if !matches!(parsed.scale, Scale::None | Scale::Global) {
         return Err(refusal.impossible());
@@ -470,4 +546,32 @@ fn annotator(bytes: &[u8], path: &Path) -> Result<(FittedTags, TagHeader)> {
     };
     tagger.check().map_err(|_| refusal.impossible())?;
     Ok((FittedTags { tagger, facts: parsed.facts.clone() }, parsed))
+}
+
+fn matcher(bytes: &[u8], path: &Path) -> Result<(FittedMatch, MatchHeader)> {
+    let refusal = Refusal { path };
+    let opened = Opened::new(bytes, &refusal)?;
+    opened.need_task("match")?;
+    let parsed: MatchHeader = opened.parse()?;
+    let d = parsed.features.names.len();
+    let one = |name: &str| match opened.f64s(name)?[..] {
+        [] => Ok(None),
+        [value] => Ok(Some(value)),
+        _ => Err(refusal.damaged("a tensor is missing or has an impossible shape")),
+    };
+    let engine = Engine::ALL.into_iter().find(|engine| engine.name() == parsed.marginals);
+    let matcher = Matcher {
+        weights: opened.f64s("weights")?,
+        null: one("null")?,
+        temperature: one("temperature")?,
+        engine: engine.ok_or_else(|| refusal.impossible())?,
+        columns: parsed.features.clone(),
+        scale: parsed.scale,
+        global: opened.affine(parsed.scale, d)?,
+        missing: parsed.missing,
+        means: opened.means(parsed.missing, d)?,
+        seed: parsed.facts.seed,
+    };
+    matcher.check().map_err(|_| refusal.impossible())?;
+    Ok((FittedMatch { matcher, facts: parsed.facts.clone() }, parsed))
 }

@@ -49,7 +49,7 @@ fn scaled(set: &RankSet, scale: Scale, units: &[u32]) -> Vec<Vec<f64>> {
             let high = column.iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b));
             let deviation = (column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt();
             let (offset, width) = match scale {
-                Scale::None => (0.0, 1.0),
+                Scale::None | Scale::Matched => (0.0, 1.0),
                 Scale::Minmax => (low, high - low),
                 Scale::Global | Scale::Query => (mean, deviation),
             };

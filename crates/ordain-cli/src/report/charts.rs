@@ -1,7 +1,7 @@
 //! One function per chart of the report; each gives nothing where there is nothing to draw.
 
 use super::draw::*;
-use super::{Bin, ChoicePart, MethodPart, PlacesPart, Reliability, Report, interval};
+use super::{Bin, ChoicePart, MethodPart, PicturePart, PlacesPart, Reliability, Report, interval};
 use std::collections::BTreeSet;
 
 /// NDCG@k or precision of every method with its interval.
@@ -101,6 +101,86 @@ pub(super) fn histogram(report: &Report) -> Option<Section> {
     Some(Section { kind: "values", text, groups: vec![(String::new(), vec![figure])], ..Section::default() })
 }
 
+/// What each method matched with what, where items are points.
+pub(super) fn pictures(report: &Report) -> Option<Section> {
+    let group = |m: &MethodPart| {
+        let figures: Vec<Figure> = m.pictures.iter().filter_map(|part| picture(&m.label, part)).collect();
+        (!figures.is_empty()).then(|| (short(&m.label, 200), figures))
+    };
+    let groups: Vec<_> = report.methods.iter().filter_map(group).collect();
+    let key = |style: &str, meaning: &str| ("line", style.to_owned(), meaning.to_owned());
+    let drawn = |style: &str| groups.iter().flat_map(|(_, all)| all).flat_map(|f| &f.strands).any(|s| s.0 == style);
+    let all = [(RIGHT, "right"), (WRONG, "wrong"), (OPEN, "nobody knows")];
+    let keys = all.into_iter().filter(|(style, _)| drawn(style)).map(|(style, meaning)| key(style, meaning)).collect();
+    (!groups.is_empty()).then(|| Section { kind: "pictures", keys, groups, ..Section::default() })
+}
+
+/// How right, wrong and unknown matches are drawn: by colour and by dashes.
+const RIGHT: &str = "c0 d0";
+const WRONG: &str = "c1 d1";
+const OPEN: &str = "c4 d2";
+
+/// The two sides beside each other, upright as in a picture, with a line for each match.
+fn picture(label: &str, part: &PicturePart) -> Option<Figure> {
+    let (label, name) = (short(label, 200), short(&part.problem, 60));
+    let mut figure = Figure::new(format!("Matches of problem {name} by {label}"), [900.0, 360.0], 20.0, ["", ""]);
+    let (left, right) = (side(&part.left, 20.0)?, side(&part.right, 550.0)?);
+    for (at, mesh) in [(&left, &part.mesh[0]), (&right, &part.mesh[1])] {
+        let end = |i: u32| at.get(i as usize).copied();
+        let ends = mesh.iter().filter_map(|&(a, b)| end(a).zip(end(b)));
+        let joined: String = ends.map(|((x, y), (u, v))| format!("M{x} {y}L{u} {v}")).collect();
+        figure.mesh.extend(Some(joined).filter(|path| !path.is_empty()));
+    }
+    let called = |side: usize, i: usize| part.names[side].get(i).map_or(String::new(), |name| short(name, 40));
+    let (mut hit, mut miss, mut open) = (0, 0, 0);
+    for &(i, j, p, truth) in &part.lines {
+        let (Some((x, y)), Some((u, v))) = (left.get(i).copied(), right.get(j).copied()) else { continue };
+        let (style, word, count) = match truth {
+            Some(true) => (RIGHT, "right", &mut hit),
+            Some(false) => (WRONG, "wrong", &mut miss),
+            None => (OPEN, "nobody knows", &mut open),
+        };
+        *count += 1;
+        let p = p.and_then(drawable);
+        let sure = p.map_or(String::new(), |p| format!(", probability {}", chance(p)));
+        let shade = p.map_or(0.8, |p| 0.25 + 0.75 * p.clamp(0.0, 1.0)); // the most doubtful is still seen
+        let words = format!("{} – {}: {word}{sure}", called(0, i), called(1, j));
+        figure.strands.push((style.into(), (shade * 1e3).round() / 1e3, format!("M{x} {y}L{u} {v}"), words));
+    }
+    let taken = |side: usize| part.lines.iter().map(|l| if side == 0 { l.0 } else { l.1 }).collect::<BTreeSet<_>>();
+    for (s, at) in [&left, &right].into_iter().enumerate() {
+        let taken = taken(s);
+        for (i, &(x, y)) in at.iter().enumerate() {
+            let (style, state) = if taken.contains(&i) { ("point", "") } else { ("point free", ", unmatched") };
+            figure.dots.push((style.into(), [x, y, 3.5], format!("{}{state}", called(s, i))));
+        }
+    }
+    let unknown = if open > 0 { format!("; of {open} nobody knows") } else { String::new() };
+    let count = hit + miss;
+    figure.caption = match count {
+        0 => format!("Problem {name}: {open} matches, of which nobody knows whether they are right."),
+        _ => format!("Problem {name}: {hit} of {count} matches are right{unknown}."),
+    };
+    figure.describe.clone_from(&figure.caption);
+    Some(figure)
+}
+
+/// Places of one side, put into a box of 330 pixels without changing their shape; `None` where one cannot be drawn.
+fn side(places: &[[f64; 2]], from: f64) -> Option<Vec<(f64, f64)>> {
+    let ends = |d: usize| {
+        let values = places.iter().map(|at| drawable(at[d]).filter(|v| v.abs() < 1e15));
+        values
+            .collect::<Option<Vec<f64>>>()
+            .and_then(|v| Some((v.iter().copied().reduce(f64::min)?, v.iter().copied().reduce(f64::max)?)))
+    };
+    let ((x0, x1), (y0, y1)) = (ends(0)?, ends(1)?);
+    let scale = (330.0 / (x1 - x0).max(1e-12)).min(330.0 / (y1 - y0).max(1e-12));
+    let (x_room, y_room) = ((330.0 - scale * (x1 - x0)) / 2.0, (330.0 - scale * (y1 - y0)) / 2.0);
+    let round = |v: f64| (v * 10.0).round() / 10.0;
+    let at = |at: &[f64; 2]| (round(from + x_room + scale * (at[0] - x0)), round(15.0 + y_room + scale * (at[1] - y0)));
+    Some(places.iter().map(at).collect())
+}
+
 /// How likely each document of a query takes each head place.
 pub(super) fn places(report: &Report) -> Option<Section> {
     let figures: Vec<Figure> = report.methods.iter().filter_map(|m| heat(&m.label, m.places.as_ref()?)).collect();
@@ -166,6 +246,7 @@ fn diagram(label: &str, part: &Reliability, things: &str) -> Option<Figure> {
     let most = bins.iter().map(|b| b.documents).max()? as f64;
     let x_label = match part.k {
         Some(k) => format!("predicted probability of being among the first {k}"),
+        None if things == "edges" => "predicted probability of an edge".into(),
         None => "predicted probability of a label".into(),
     };
     let title = format!("Reliability of {}", short(label, 200));

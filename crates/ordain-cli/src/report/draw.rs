@@ -5,7 +5,7 @@ use serde::Serialize;
 /// A heading, a sentence, a legend and charts.
 #[derive(Default, Serialize)]
 pub(super) struct Section {
-    /// What it shows: `curves`, `differences`, `values`, `places`, `reliability`, `choices`, `features` or `links`.
+    /// What it shows: `curves`, `pictures`, `differences`, `values`, `places`, `reliability`, `choices`, `features` or `links`.
     pub(super) kind: &'static str,
     pub(super) text: String,
     /// Shape (`line`, `box`), style and meaning.
@@ -43,6 +43,10 @@ pub(super) struct Figure {
     pub(super) texts: Vec<(f64, f64, String, String)>,
     /// Opacity; x, y, width, height; what is written in the middle; words.
     pub(super) cells: Vec<(f64, [f64; 4], String, String)>,
+    /// Paths of faint lines below everything.
+    pub(super) mesh: Vec<String>,
+    /// Style, opacity, path and words of a line that a person can point at.
+    pub(super) strands: Vec<(String, f64, String, String)>,
     /// Rows of a table next to it.
     pub(super) table: Vec<[String; 4]>,
 }

@@ -4,7 +4,7 @@ mod charts;
 mod draw;
 pub(crate) mod questions;
 
-use charts::{choices, curves, differences, features, histogram, links, places, reliability};
+use charts::{choices, curves, differences, features, histogram, links, pictures, places, reliability};
 use draw::*;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
@@ -42,6 +42,14 @@ impl Words {
         things: "labels",
         curve: ["Precision", "p@k"],
         empty: "it has no label, or all",
+    };
+    pub(crate) const MATCH: Self = Self {
+        unit: "problem",
+        units: "problems",
+        thing: "edge",
+        things: "edges",
+        curve: ["", ""],
+        empty: "what is right is not known, or there is nothing to match",
     };
 
     /// `1 query`, `2 queries`.
@@ -114,6 +122,23 @@ pub(crate) struct MethodPart {
     pub(crate) reliability: Option<Reliability>,
     /// Place probabilities of one test query.
     pub(crate) places: Option<PlacesPart>,
+    /// Matches of some test problems whose items have places.
+    pub(crate) pictures: Vec<PicturePart>,
+}
+
+/// The matches of one problem, to be drawn.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct PicturePart {
+    pub(crate) problem: String,
+    /// Where the left and the right items are.
+    pub(crate) left: Vec<[f64; 2]>,
+    pub(crate) right: Vec<[f64; 2]>,
+    /// What they are called.
+    pub(crate) names: [Vec<String>; 2],
+    /// Neighbours on either side, which are joined by faint lines.
+    pub(crate) mesh: [Vec<(u32, u32)>; 2],
+    /// Left and right item, the probability, and whether the match is right, where these are known.
+    pub(crate) lines: Vec<(usize, usize, Option<f64>, Option<bool>)>,
 }
 
 /// Predicted probabilities against what was so, over all test documents or labels.
@@ -204,6 +229,7 @@ pub(crate) fn html(report: &Report) -> Result<String, minijinja::Error> {
     let per_query = differences(report).or_else(|| histogram(report));
     let sections = [
         curves(report),
+        pictures(report),
         per_query,
         places(report),
         reliability(report),
@@ -324,7 +350,23 @@ mod tests {
             features: values.iter().enumerate().map(|(i, v)| (format!("f{i}"), *v)).collect(),
             reliability: values.first().map(|v| Reliability { k: Some(3), error: *v, bins }),
             places: Some(PlacesPart { query: "q0".into(), documents }),
+            pictures: vec![picture(values)],
             ..MethodPart::default()
+        }
+    }
+
+    fn picture(values: &[f64]) -> PicturePart {
+        let places: Vec<[f64; 2]> = values.iter().take(20).map(|v| [*v, 1.0 - v]).collect();
+        let names: Vec<String> = (0..places.len()).map(|i| format!("p{i}")).collect();
+        let lines = (0..places.len()).map(|i| (i, i, values.first().copied(), [Some(true), Some(false), None][i % 3]));
+        let mesh = [vec![(0, 1), (1, 2)], vec![(0, 99)]];
+        PicturePart {
+            problem: "q0".into(),
+            left: places.clone(),
+            right: places.clone(),
+            names: [names.clone(), names],
+            mesh,
+            lines: lines.collect(),
         }
     }
 
@@ -370,6 +412,8 @@ mod tests {
         bad.choices[0].metric = evil.into();
         let documents = vec![PlacedDocument { id: evil.into(), places: vec![0.5], ..PlacedDocument::default() }];
         bad.places = Some(PlacesPart { query: evil.into(), documents });
+        bad.pictures[0].problem = evil.into();
+        bad.pictures[0].names[0][0] = evil.into();
         let mut report = report(vec![bad.clone(), bad]);
         (report.title, report.command, report.version) = (evil.into(), evil.into(), evil.into());
         report.watched = evil.into();
@@ -419,6 +463,18 @@ mod tests {
         assert_eq!(ticks, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         assert_eq!(number(1e-23), "1e−23");
         assert_eq!(short("abcdefghij", 5), "ab…ij");
+    }
+
+    #[test]
+    fn matches_are_drawn() {
+        let page = html(&report(vec![method("a", &[0.5, 0.25, 0.75])])).unwrap();
+        assert!(page.contains("<h2>Matches"));
+        assert!(page.contains("1 of 2 matches are right; of 1 nobody knows"), "{page}");
+        assert!(page.contains("<title>p0 – p0: right, probability 0.50</title>"));
+        assert!(page.contains("<title>p1 – p1: wrong, probability 0.50</title>"));
+        let mut bare = method("a", &[0.5, 0.25]);
+        bare.pictures = vec![PicturePart::default()];
+        assert!(!html(&report(vec![bare])).unwrap().contains("<h2>Matches"));
     }
 
     #[test]

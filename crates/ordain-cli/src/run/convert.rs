@@ -1,6 +1,6 @@
 //! `ordain convert`.
 
-use super::{check_not_input, check_output, read_all, tags};
+use super::{check_not_input, check_output, matches, read_all, tags};
 use crate::args::Convert;
 use crate::plan;
 use crate::screen::Screen;
@@ -11,7 +11,11 @@ use serde_json::json;
 pub(super) fn run(args: &Convert, screen: &Screen) -> Result<()> {
     let missing = plan::missing(&args.reading);
     check_output(&args.output)?;
-    check_not_input(&args.output, [&args.input])?;
+    check_not_input(&args.output, std::iter::once(&args.input).chain(&args.points.pairs))?;
+    if matches::are_problems(&args.input, &args.reading) {
+        return matches::convert::run(args, screen);
+    }
+    plan::no_points(&args.points)?;
     if tags::are_items(&args.input, &args.reading) {
         return tags::convert::run(args, screen);
     }

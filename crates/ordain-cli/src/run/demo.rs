@@ -13,9 +13,11 @@ pub(super) fn run(args: &Demo, screen: &Screen) -> Result<()> {
     match args.what {
         DemoArg::Rank => rank(&args.out, screen),
         DemoArg::Annotate => super::tags::demo::run(&args.out, screen),
+        DemoArg::Match => super::matches::demo::run(&args.out, screen),
         DemoArg::All => {
             rank(&args.out.join("rank"), screen)?;
-            super::tags::demo::run(&args.out.join("annotate"), screen)
+            super::tags::demo::run(&args.out.join("annotate"), screen)?;
+            super::matches::demo::run(&args.out.join("match"), screen)
         }
     }
 }

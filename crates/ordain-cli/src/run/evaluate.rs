@@ -1,16 +1,17 @@
 //! `ordain evaluate`.
 
 use super::tags::{self, evaluate::Said};
-use super::{check_output, compare, read_all, read_for};
+use super::{check_output, compare, matches, read_all, read_for};
 use crate::args::Evaluate;
 use crate::plan::{self, Measures, Usage};
 use crate::report::{Cell, MethodPart, Report, Words};
 use crate::screen::{Screen, four, table};
 use anyhow::Result;
 use ordain::Error;
-use ordain::data::{self, RankSet, TagSet, read_tags, trec, write_whole};
-use ordain::method::Task;
-use ordain::metric::{self, Convention, Evaluation, Kind, Metric, stats};
+use ordain::data::{self, MatchSet, RankSet, Split, TagSet, read_matches, read_tags, trec, write_whole};
+use ordain::method::{Matcher, Task};
+use ordain::metric::calibration::Calibration;
+use ordain::metric::{self, Convention, Evaluation, Kind, Metric};
 use ordain::model_file::{self, Model};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -24,6 +25,7 @@ enum Subject {
     Set { set: Box<RankSet>, scores: Vec<f64> },
     Run(trec::Run),
     Items { set: Box<TagSet>, said: Said },
+    Problems { set: Box<MatchSet>, matcher: Box<Matcher> },
 }
 
 impl Subject {
@@ -32,6 +34,7 @@ impl Subject {
             Self::Set { set, scores } => metric::evaluate(set, &set.all(), scores, metrics, by),
             Self::Run(run) => metric::evaluate_run(run, metrics, by),
             Self::Items { set, said } => said.evaluate(set, metrics, by),
+            Self::Problems { set, matcher } => matcher.evaluate(set, &set.all(), metrics),
         }
     }
 
@@ -41,11 +44,16 @@ impl Subject {
             Self::Set { set, .. } => set.query(q).into(),
             Self::Run(run) => run.queries[q].query.as_str().into(),
             Self::Items { set, .. } => set.item(q),
+            Self::Problems { set, .. } => set.problem(q).name.as_str().into(),
         }
     }
 
     fn task(&self) -> Task {
-        if matches!(self, Self::Items { .. }) { Task::Annotate } else { Task::Rank }
+        match self {
+            Self::Items { .. } => Task::Annotate,
+            Self::Problems { .. } => Task::Match,
+            Self::Set { .. } | Self::Run(_) => Task::Rank,
+        }
     }
 
     fn len(&self) -> usize {
@@ -53,6 +61,7 @@ impl Subject {
             Self::Set { set, .. } => set.len(),
             Self::Run(run) => run.queries.len(),
             Self::Items { set, .. } => set.len(),
+            Self::Problems { set, .. } => set.len(),
         }
     }
 
@@ -65,18 +74,34 @@ impl Subject {
                 tags::evaluate::skipped(result),
                 said.remarks(&measures.metrics).into_iter().map(|line| line + "\n").collect::<String>()
             ),
+            Self::Problems { .. } => {
+                let lines = matches::evaluate::remarks(&measures.metrics).into_iter().map(|line| line + "\n");
+                let said = matches::evaluate::skipped(result);
+                format!(
+                    "{n} problems, {said}\n{}{}",
+                    lines.collect::<String>(),
+                    matches::evaluate::reliability(result).unwrap_or_default()
+                )
+            }
             _ => format!("{n} queries, {skipped} left out (nothing in them is relevant); convention {convention}\n"),
         }
     }
 }
 
 pub(super) fn run(args: &Evaluate, screen: &Screen) -> Result<()> {
-    plan::measures(&args.metrics, Task::Rank)?; // what is wrong with them is said before any file is read
+    plan::check_measures(&args.metrics)?; // what is wrong with them is said before any file is read
     args.metrics.report.as_deref().map(check_output).transpose()?;
     let (subject, label, features) = subject(args, screen)?;
     let mut measures = plan::measures(&args.metrics, subject.task())?;
-    if let Subject::Items { said, .. } = &subject {
-        said.measurable(&mut measures.metrics, !args.metrics.metric.is_empty())?;
+    let asked = !args.metrics.metric.is_empty();
+    match &subject {
+        Subject::Items { said, .. } => said.measurable(&mut measures.metrics, asked)?,
+        Subject::Problems { set, matcher } => {
+            let has = matcher.temperature.is_some();
+            matches::evaluate::measurable(has, "this model", &mut measures.metrics, asked)?;
+            matches::evaluate::warn_approximate(matcher, set, &measures.metrics, screen)?;
+        }
+        Subject::Set { .. } | Subject::Run(_) => {}
     }
     let result = subject.evaluate(&measures.metrics, &measures.convention)?;
     if let Some(path) = &args.metrics.report {
@@ -111,7 +136,7 @@ pub(super) fn run(args: &Evaluate, screen: &Screen) -> Result<()> {
                     format!("no {} counts", subject.task().unit()),
                 ];
             }
-            let (low, high) = stats::interval(&counted, BOOTSTRAP);
+            let (low, high) = result.interval(m, BOOTSTRAP);
             vec![measures.metrics[m].to_string(), four(result.mean(m)), format!("[{}, {}]", four(low), four(high))]
         })
         .collect();
@@ -143,6 +168,18 @@ fn subject(args: &Evaluate, screen: &Screen) -> Result<Named> {
     }
     let missing = plan::missing(&args.reading);
     match (&args.inputs[..], &args.scores, &args.feature) {
+        ([first, ..], Some(_), _) if matches::are_problems(first, &args.reading) => {
+            wrong("--scores is for rankings and labels; matches are measured with a model or by one --feature")
+        }
+        (data @ [first, ..], None, Some(feature)) if matches::are_problems(first, &args.reading) => {
+            let mut reading = plan::match_reading(&args.reading, &args.points)?;
+            reading.only = vec![Split::Test];
+            let (mut set, _) = read_matches(&[data.to_vec()], &reading)?;
+            set.fill(missing, &set.all());
+            matches::need_truth(&set, data)?;
+            let matcher = Box::new(matches::evaluate::by_feature(&set, feature)?);
+            Ok((Subject::Problems { set: Box::new(set), matcher }, format!("feature {feature}"), vec![]))
+        }
         ([first, ..], Some(file), None) if tags::are_items(first, &args.reading) => {
             let (mut set, _) = read_tags(std::slice::from_ref(&args.inputs), &plan::tag_reading(&args.reading))?;
             set.fill(missing, &set.all());
@@ -171,7 +208,20 @@ fn subject(args: &Evaluate, screen: &Screen) -> Result<Named> {
             }
             let model = match model_file::load_any(path)? {
                 Model::Rank(model) => model,
+                Model::Match(model) => {
+                    super::warn_interrupted(&model.facts.report, path, screen);
+                    let reading = (&args.reading, &args.points);
+                    let set = matches::read_for(&model.matcher, data, reading, &[Split::Test], screen)?;
+                    matches::need_truth(&set, data)?;
+                    if model.facts.data == set.digest() {
+                        screen.say("note: these are the data that the model was trained on");
+                    }
+                    let features = matches::strongest(&model.matcher);
+                    let subject = Subject::Problems { set: Box::new(set), matcher: Box::new(model.matcher) };
+                    return Ok((subject, model.facts.method, features));
+                }
                 Model::Annotate(model) => {
+                    plan::no_points(&args.points)?;
                     super::warn_interrupted(&model.facts.report, path, screen);
                     let set = tags::read_for(&model.tagger, data, args.reading.labels.as_deref(), screen)?;
                     tags::need_labels(&set, data)?;
@@ -183,6 +233,7 @@ fn subject(args: &Evaluate, screen: &Screen) -> Result<Named> {
                 }
             };
             super::warn_interrupted(&model.facts.report, path, screen);
+            plan::no_points(&args.points)?;
             tags::refuse_items(path, data, &args.reading)?;
             let set = read_for(&model, data, screen)?;
             if model.facts.data == set.digest() {
@@ -240,7 +291,7 @@ fn document(subject: &Subject, measures: &Measures, result: &Evaluation, per_que
     let mut metrics = Map::new();
     for (m, metric) in measures.metrics.iter().enumerate() {
         let counted = result.counted(m);
-        let (low, high) = stats::interval(&counted, BOOTSTRAP);
+        let (low, high) = result.interval(m, BOOTSTRAP);
         let cell = if counted.is_empty() {
             json!({"mean": null, "low": null, "high": null})
         } else {
@@ -252,6 +303,10 @@ fn document(subject: &Subject, measures: &Measures, result: &Evaluation, per_que
         "task": subject.task().name(), "convention": measures.convention.to_string(), "unit": subject.task().unit(),
         "units": subject.len(), "skipped": result.skipped(), "metrics": metrics,
     });
+    if !result.calibration.is_empty() {
+        let shown = compare::reliability(None, &Calibration::joined(&result.calibration));
+        document["calibration"] = compare::calibration(&shown, "edges");
+    }
     if per_query {
         let rows = (0..subject.len()).map(|q| {
             let mut row = Map::new();
@@ -270,7 +325,7 @@ fn document(subject: &Subject, measures: &Measures, result: &Evaluation, per_que
 pub(super) fn cells(result: &Evaluation) -> Vec<Cell> {
     (0..result.metrics.len())
         .map(|m| {
-            let (low, high) = stats::interval(&result.counted(m), BOOTSTRAP);
+            let (low, high) = result.interval(m, BOOTSTRAP);
             Cell { mean: result.mean(m), low, high, ..Cell::default() }
         })
         .collect()
@@ -301,9 +356,13 @@ fn report(
     // without gains (negative grades) there is no curve, and the rest of the report still stands
     let curve = match subject {
         Subject::Items { set, .. } => precision_curve(set),
-        _ => curve_metrics(),
+        Subject::Problems { .. } => vec![],
+        Subject::Set { .. } | Subject::Run(_) => curve_metrics(),
     };
-    let curve = subject.evaluate(&curve, &measures.convention).map(|curve| cells(&curve)).unwrap_or_default();
+    let curve = match curve.is_empty() {
+        true => vec![],
+        false => subject.evaluate(&curve, &measures.convention).map(|curve| cells(&curve)).unwrap_or_default(),
+    };
     let watched = watched(&measures.metrics);
     let mut page = Report::default();
     let mut part = MethodPart::default();
@@ -316,6 +375,14 @@ fn report(
             part.links = compare::links(tagger);
             part.reliability = compare::tag_reliability(tagger, set)?;
         }
+    }
+    if let Subject::Problems { set, matcher } = subject {
+        page.words = Words::MATCH;
+        page.notes = matches::evaluate::remarks(&measures.metrics);
+        page.left_out = tags::evaluate::left_out(result);
+        let calibration = (!result.calibration.is_empty()).then(|| Calibration::joined(&result.calibration));
+        part.reliability = calibration.map(|calibration| compare::reliability(None, &calibration));
+        part.pictures = matches::evaluate::pictures(matcher, set, &set.all())?;
     }
     let method = MethodPart {
         label: label.to_owned(),
@@ -333,7 +400,10 @@ fn report(
         title: format!("Evaluation of {label}"),
         command: command_line(),
         version: env!("CARGO_PKG_VERSION").into(),
-        convention: measures.convention.to_string(),
+        convention: match subject {
+            Subject::Problems { .. } => String::new(),
+            _ => measures.convention.to_string(),
+        },
         units: subject.len(),
         skipped: result.skipped(),
         folds: 1,

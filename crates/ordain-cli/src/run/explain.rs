@@ -1,9 +1,9 @@
 //! `ordain explain`.
 
 use super::predict::ranked;
-use super::{read_for, tags};
+use super::{matches, read_for, tags};
 use crate::args::Explain;
-use crate::plan::Usage;
+use crate::plan::{self, Usage};
 use crate::screen::{Screen, four, table};
 use anyhow::Result;
 use ordain::model_file::{self, Model};
@@ -12,11 +12,17 @@ use serde_json::json;
 pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
     let model = match model_file::load_any(&args.model)? {
         Model::Rank(model) => model,
-        Model::Annotate(model) => return tags::explain::run(&model, args, screen),
+        Model::Annotate(model) => {
+            refuse_left(args)?;
+            return tags::explain::run(&model, args, screen);
+        }
+        Model::Match(model) => return matches::explain::run(&model, args, screen),
     };
+    refuse_left(args)?;
+    let query = plan::explained(args.query.as_ref())?;
     tags::refuse_items(&args.model, std::slice::from_ref(&args.data), &args.reading)?;
     let set = read_for(&model, std::slice::from_ref(&args.data), screen)?;
-    let q = set.find_query(&args.query)?;
+    let q = set.find_query(query)?;
     let scores = model.ranker.scores(&set);
     let order = ranked(&set, q, &scores);
     let pick = |wanted: &Option<String>, place: usize| match wanted {
@@ -24,7 +30,7 @@ pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
         None => order
             .get(place)
             .copied()
-            .ok_or_else(|| anyhow::anyhow!("query {} has only {} document(s)", args.query, order.len())),
+            .ok_or_else(|| anyhow::anyhow!("query {} has only {} document(s)", query, order.len())),
     };
     let (above, below) = (pick(&args.above, 0)?, pick(&args.below, 1)?);
     if above == below {
@@ -44,7 +50,7 @@ pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
             })
             .collect();
         return screen.document(&json!({
-            "query": args.query, "above": document(above), "below": document(below),
+            "query": query, "above": document(above), "below": document(below),
             "difference": difference, "contributions": contributions,
         }));
     }
@@ -58,7 +64,7 @@ pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
     };
     let mut text = format!(
         "query {}: {a} (rank {}, score {}) {verb} {b} (rank {}, score {})\n\n",
-        args.query,
+        query,
         place(above),
         four(scores[above]),
         place(below),
@@ -86,4 +92,15 @@ pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
     rows.push(vec!["sum".into(), blank(), blank(), blank(), blank(), format!("{difference:+.4}")]);
     text += &table(&head, &rows);
     screen.data(&text)
+}
+
+/// Refuses options of matching with another model.
+fn refuse_left(args: &Explain) -> Result<()> {
+    plan::no_points(&args.points)?;
+    match args.left {
+        Some(_) => {
+            Err(Usage("--left is for models that match; this one does not: use --above and --below".into()).into())
+        }
+        None => Ok(()),
+    }
 }

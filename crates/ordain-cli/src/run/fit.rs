@@ -1,6 +1,6 @@
 //! `ordain fit`.
 
-use super::{check_interrupt, check_not_input, check_output, fit_document, tags, watched};
+use super::{check_interrupt, check_not_input, check_output, fit_document, matches, tags, watched};
 use crate::args::Fit;
 use crate::plan::{self, Usage};
 use crate::screen::Screen;
@@ -20,7 +20,7 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
         return Err(Usage("-o - and --json cannot share standard output; give the model a file".into()).into());
     }
     check_output(&args.output)?;
-    check_not_input(&args.output, args.train.iter().chain(&args.valid))?;
+    check_not_input(&args.output, args.train.iter().chain(&args.valid).chain(&args.points.pairs))?;
     if args.output.is_file() && !model_file::is_model(&args.output) {
         return Err(Usage(format!(
             "{}: a file that is no model stands there; remove it first, or give another name",
@@ -32,8 +32,21 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
     parts.extend(args.valid.iter().map(|file| vec![file.clone()]));
     let method = match method {
         Method::Rank(method) => method,
-        Method::Annotate(method) => return tags::fit::run(&method, args, &parts, by, screen),
+        Method::Annotate(method) => {
+            plan::no_points(&args.points)?;
+            return tags::fit::run(&method, args, &parts, by, screen);
+        }
+        Method::Match(method) => {
+            let by = args.choosing.choose_by.as_ref().map(|_| by.0);
+            return matches::fit::run(&method, args, &parts, by, screen);
+        }
     };
+    plan::no_points(&args.points)?;
+    matches::refuse_problems(
+        &format!("queries with documents, because {} ranks", method.name()),
+        &args.train,
+        &args.reading,
+    )?;
     let start = Instant::now();
     let (mut set, ranges) =
         data::read(&parts, missing).map_err(|error| match parts.iter().flatten().find(|path| data::is_tags(path)) {

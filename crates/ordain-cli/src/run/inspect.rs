@@ -1,7 +1,7 @@
 //! `ordain inspect`.
 
 use super::evaluate::strongest;
-use super::{read_all, tags};
+use super::{matches, read_all, tags};
 use crate::args::Inspect;
 use crate::plan;
 use crate::screen::{Screen, assignments, four, table};
@@ -20,8 +20,13 @@ pub(super) fn run(args: &Inspect, screen: &Screen) -> Result<()> {
         return match model_file::load_any(&args.file)? {
             Model::Rank(_) => model(&args.file, screen),
             Model::Annotate(_) => tags::inspect::model(&args.file, screen),
+            Model::Match(_) => matches::inspect::model(&args.file, screen),
         };
     }
+    if matches::are_problems(&args.file, &args.reading) {
+        return matches::inspect::data(args, screen);
+    }
+    plan::no_points(&args.points)?;
     if tags::are_items(&args.file, &args.reading) {
         return tags::inspect::data(args, screen);
     }
@@ -112,17 +117,17 @@ fn data(set: &RankSet, seconds: f64, path: &Path, screen: &Screen) -> Result<()>
     let shown: Vec<String> = by_grade.iter().take(12).map(|(grade, n)| format!("{grade}: {n}")).collect();
     let more = if by_grade.len() > 12 { format!(" and {} more", by_grade.len() - 12) } else { String::new() };
     writeln!(text, "grades: {}{more}\n", if set.graded { shown.join(", ") } else { "none".into() })?;
-    text += &ranges(set);
+    text += &ranges(&set.features, &set.columns.names);
     screen.data(&text)
 }
 
 /// Least, mean and largest value of the first columns.
-fn ranges(set: &RankSet) -> String {
-    let d = set.features.cols();
+pub(super) fn ranges(features: &Features, names: &[String]) -> String {
+    let (d, all) = (features.cols(), features.rows());
     let (mut low, mut high, mut sum, mut count) =
         (vec![f32::INFINITY; d], vec![f32::NEG_INFINITY; d], vec![0.0; d], vec![0usize; d]);
-    for row in 0..set.rows() {
-        set.features.each(row, |j, x| {
+    for row in 0..all {
+        features.each(row, |j, x| {
             if !x.is_nan() {
                 low[j] = low[j].min(x);
                 high[j] = high[j].max(x);
@@ -131,15 +136,15 @@ fn ranges(set: &RankSet) -> String {
             }
         });
     }
-    let sparse = matches!(set.features, Features::Sparse(_));
+    let sparse = matches!(features, Features::Sparse(_));
     let rows: Vec<Vec<String>> = (0..d)
         .take(50)
         .map(|j| {
             // what a sparse row does not store is 0
-            let absent = sparse && count[j] < set.rows();
-            let n = if sparse { set.rows() } else { count[j] }.max(1);
+            let absent = sparse && count[j] < all;
+            let n = if sparse { all } else { count[j] }.max(1);
             let (low, high) = if absent { (low[j].min(0.0), high[j].max(0.0)) } else { (low[j], high[j]) };
-            vec![set.columns.names[j].clone(), low.to_string(), four(sum[j] / n as f64), high.to_string()]
+            vec![names[j].clone(), low.to_string(), four(sum[j] / n as f64), high.to_string()]
         })
         .collect();
     let mut text = table(&["feature", "least", "mean", "largest"].map(str::to_owned), &rows);

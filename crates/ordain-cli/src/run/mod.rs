@@ -7,6 +7,7 @@ mod evaluate;
 mod explain;
 mod fit;
 mod inspect;
+mod matches;
 mod predict;
 mod tags;
 

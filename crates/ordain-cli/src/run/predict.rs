@@ -1,7 +1,8 @@
 //! `ordain predict`.
 
-use super::{read_for, tags};
+use super::{matches, read_for, tags};
 use crate::args::Predict;
+use crate::plan::{self, Usage};
 use crate::screen::Screen;
 use anyhow::Result;
 use ordain::data::RankSet;
@@ -13,10 +14,16 @@ pub(super) fn run(args: &Predict, screen: &Screen) -> Result<()> {
     let model = match model_file::load_any(&args.model)? {
         Model::Rank(model) => model,
         Model::Annotate(model) => {
+            refuse_check(args)?;
             super::warn_interrupted(&model.facts.report, &args.model, screen);
             return tags::predict::run(&model, args, screen);
         }
+        Model::Match(model) => {
+            super::warn_interrupted(&model.facts.report, &args.model, screen);
+            return matches::predict::run(&model, args, screen);
+        }
     };
+    refuse_check(args)?;
     super::warn_interrupted(&model.facts.report, &args.model, screen);
     tags::refuse_items(&args.model, std::slice::from_ref(&args.data), &args.reading)?;
     let set = read_for(&model, std::slice::from_ref(&args.data), screen)?;
@@ -93,4 +100,13 @@ fn each_ranked(
         }
     }
     Ok(())
+}
+
+/// Refuses options of matching with another model.
+fn refuse_check(args: &Predict) -> Result<()> {
+    plan::no_points(&args.points)?;
+    match args.check {
+        Some(_) => Err(Usage("--check is for models that match; this one does not: use --top K".into()).into()),
+        None => Ok(()),
+    }
 }

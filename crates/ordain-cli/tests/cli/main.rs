@@ -12,6 +12,7 @@ mod fit;
 mod formats;
 mod golden;
 mod interrupt;
+mod matches;
 mod missing;
 mod predict;
 mod questions;

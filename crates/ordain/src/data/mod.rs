@@ -1,18 +1,28 @@
-//! Data sets, queries with graded documents ([`RankSet`]) and items with labels ([`TagSet`]): what they hold, how they are
-//! read, cut, scaled, written and made up.
+//! Data sets, queries with graded documents ([`RankSet`]), items with labels ([`TagSet`]) and two sides with edges between
+//! them ([`MatchSet`]): what they hold, how they are read, cut, scaled, written and made up.
 
 mod arff;
 mod arff_header;
 mod arff_value;
 mod build;
 mod columns;
+mod delaunay;
 mod label_xml;
 mod layout;
 mod letor;
+mod linkage;
+mod match_table;
+mod match_write;
+mod matches;
+mod matching;
 mod multilabel;
 mod number;
+mod point_features;
+mod points;
 pub mod resample;
 pub mod scale;
+mod shape_context;
+mod silhouettes;
 mod sniff;
 mod source;
 pub mod split;
@@ -28,6 +38,13 @@ mod write;
 
 pub use build::{Missing, read};
 pub use columns::{Aligned, Columns};
+pub use delaunay::{delaunay, delaunay_degrees};
+pub use match_write::{write_contexts, write_matches};
+pub use matches::{MatchSet, Problem, Truth};
+pub use matching::{MatchReading, Split, is_matches, read_match_splits, read_matches};
+pub use point_features::PointFeature;
+pub use shape_context::{Context, mean_distance, normalised, shape_contexts};
+pub use silhouettes::read_contours;
 pub use sniff::is_tags;
 pub use source::{read_whole, write_whole};
 pub use strings::Strings;
@@ -40,6 +57,37 @@ use crate::error::{Error, Result};
 use crate::matrix::Features;
 use std::borrow::Cow;
 use std::ops::Range;
+
+/// Rows in groups, whatever they are: documents of queries, edges of problems.
+#[derive(Clone, Copy, Debug)]
+pub struct Groups<'a> {
+    /// One row each.
+    pub features: &'a Features,
+    bounds: &'a [usize],
+}
+
+impl Groups<'_> {
+    /// Number of groups.
+    pub fn len(&self) -> usize {
+        self.bounds.len() - 1
+    }
+
+    /// Whether there is no group.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The rows of group `g`.
+    pub fn span(&self, g: usize) -> Range<usize> {
+        self.bounds[g]..self.bounds[g + 1]
+    }
+}
+
+impl<'a> From<&'a RankSet> for Groups<'a> {
+    fn from(set: &'a RankSet) -> Self {
+        Self { features: &set.features, bounds: &set.bounds }
+    }
+}
 
 /// Queries with their documents: one block of features, the rows of a query adjacent.
 #[derive(Clone, Debug, PartialEq)]

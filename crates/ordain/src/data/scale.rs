@@ -3,7 +3,7 @@
 //! A scaled value is `(x − offset) · factor`, with one offset and factor per column, or per query and column. Nothing
 //! is copied: [`crate::scorer::rows::Rows`] folds both into the parameters. A constant column gets the factor 0.
 
-use super::RankSet;
+use super::Groups;
 use crate::error::{Error, Result};
 use crate::matrix::Features;
 use rayon::prelude::*;
@@ -22,10 +22,12 @@ pub enum Scale {
     Query,
     /// To the range from 0 to 1 within each query.
     Minmax,
+    /// To mean 0 and standard deviation 1 over the matched edges of the training data; of matchings alone.
+    Matched,
 }
 
 impl Scale {
-    /// All of them, in the order in which they are tried.
+    /// All that serve rankings, in the order in which they are tried.
     pub const ALL: [Self; 4] = [Self::Query, Self::Global, Self::Minmax, Self::None];
 
     /// The name in options and files.
@@ -35,6 +37,7 @@ impl Scale {
             Self::Global => "global",
             Self::Query => "query",
             Self::Minmax => "minmax",
+            Self::Matched => "matched",
         }
     }
 }
@@ -67,6 +70,28 @@ impl Affine {
         spreads(features, rows, n, &every, &mut spread);
         let (offset, factor) = spread.iter().map(|s| s.standard(n)).unzip();
         Self { offset, factor }
+    }
+
+    /// To mean 0 and standard deviation 1 over some rows, to which a hundredth of the deviation over all is added: a column that hardly varies within
+    /// what belongs together, and much otherwise, weighs most.
+    pub fn within(
+        features: &Features,
+        some: impl Iterator<Item = usize> + Clone,
+        all: impl Iterator<Item = usize> + Clone,
+    ) -> Self {
+        let mut own = Self::standard(features, some);
+        let total = Self::standard(features, all);
+        for ((own, offset), (&whole, &mean)) in
+            own.factor.iter_mut().zip(&mut own.offset).zip(total.factor.iter().zip(&total.offset))
+        {
+            let deviation = |factor: f32| if factor > 0.0 { 1.0 / f64::from(factor) } else { 0.0 };
+            let width = (deviation(*own).powi(2) + 1e-4 * deviation(whole).powi(2)).sqrt();
+            *own = if whole > 0.0 { (1.0 / width) as f32 } else { 0.0 };
+            if whole == 0.0 {
+                *offset = mean;
+            }
+        }
+        own
     }
 
     /// The features under this scaling. Of sparse features only the factors are applied, so that a zero stays one.
@@ -169,18 +194,20 @@ impl Scaling {
     /// Learns a scaling: `global` from the queries `units`, the others from each query of the set by itself.
     ///
     /// Cost: two passes over the rows, O(values).
-    pub fn learn(scale: Scale, set: &RankSet, units: &[u32]) -> Self {
+    pub fn learn<'a>(scale: Scale, set: impl Into<Groups<'a>>, units: &[u32]) -> Self {
+        let set = set.into();
         match scale {
-            Scale::None => Self::None,
+            // what edges are matched is not known here: see `Affine::within`
+            Scale::None | Scale::Matched => Self::None,
             Scale::Global => {
                 let rows = units.iter().flat_map(|&q| set.span(q as usize));
-                Self::Global(Affine::standard(&set.features, rows))
+                Self::Global(Affine::standard(set.features, rows))
             }
             Scale::Query | Scale::Minmax => Self::per_query(scale, set),
         }
     }
 
-    fn per_query(scale: Scale, set: &RankSet) -> Self {
+    fn per_query(scale: Scale, set: Groups) -> Self {
         let cols = set.features.cols();
         let sparse = matches!(set.features, Features::Sparse(_));
         let of = |q: usize, spread: &mut Vec<Spread>, seen: &mut Vec<u32>, out: &mut (Vec<u32>, Vec<f32>, Vec<f32>)| {
@@ -200,7 +227,7 @@ impl Scaling {
             } else {
                 seen.extend(0..cols as u32);
             }
-            spreads(&set.features, span.clone(), span.len().max(1), seen, spread);
+            spreads(set.features, span.clone(), span.len().max(1), seen, spread);
             for &j in seen.iter() {
                 let s = &mut spread[j as usize];
                 let (offset, factor) = if scale == Scale::Query { s.standard(span.len().max(1)) } else { s.range() };

@@ -1,4 +1,7 @@
-//! Made-up ranking and tagging data, for the demo, the tests and the benchmarks.
+//! Made-up data for ranking, tagging and matching, for the demo, the tests and the benchmarks.
+
+pub use super::linkage::Linkage;
+pub use super::silhouettes::Silhouettes;
 
 use super::{Columns, RankSet, TagSet};
 use crate::matrix::{Features, Matrix};

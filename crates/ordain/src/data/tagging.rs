@@ -178,7 +178,7 @@ fn join(mut parts: Vec<(&Path, Part)>) -> Result<TagSet> {
 }
 
 /// Rows below one another: dense where all are.
-fn stacked(parts: Vec<Features>, cols: usize) -> Features {
+pub(super) fn stacked(parts: Vec<Features>, cols: usize) -> Features {
     if parts.iter().all(|part| matches!(part, Features::Dense(_))) {
         let values = parts.iter().flat_map(|part| if let Features::Dense(m) = part { m.values() } else { &[] });
         return Features::Dense(Matrix::new(values.copied().collect(), cols));

@@ -1,7 +1,7 @@
 //! A ranker that scores each document by a weighted sum of its scaled features.
 
 use crate::data::scale::{Affine, Scale, Scaling};
-use crate::data::{Aligned, Columns, Missing, RankSet};
+use crate::data::{Aligned, Columns, Groups, Missing, RankSet};
 use crate::error::{Error, Result};
 use crate::scorer::rows::{Rows, Work};
 use crate::structure::matching::places::{self, log_sum};
@@ -132,32 +132,43 @@ impl LinearRanker {
     ///
     /// The contributions add up to the difference of the scores.
     pub fn explain(&self, set: &RankSet, q: usize, above: usize, below: usize) -> Vec<Contribution> {
-        let scaling = self.scaling(set);
-        let units = [q as u32];
-        let (d, start) = (self.weights.len(), set.span(q).start);
-        let rows = Rows::new(set, &units, &scaling);
-        // a row is where a one in its place comes back to
-        let line = |row: usize| {
-            let (mut out, mut one) = (vec![0.0; d], vec![0.0; set.span(q).len()]);
-            one[row - start] = 1.0;
-            rows.pull_back(0, &one, &mut out, &mut Work::default());
-            out
-        };
-        let (upper, lower) = (line(above), line(below));
-        let mut all: Vec<Contribution> = (0..d)
-            .map(|j| {
-                let difference = upper[j] - lower[j];
-                Contribution {
-                    column: j,
-                    above: set.features.value(above, j),
-                    below: set.features.value(below, j),
-                    difference,
-                    weight: self.weights[j],
-                    contribution: self.weights[j] * difference,
-                }
-            })
-            .collect();
-        all.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()).then(a.column.cmp(&b.column)));
-        all
+        contributions(set, q, &self.scaling(set), &self.weights, above, below)
     }
+}
+
+/// What each feature adds to the score of row `above` over row `below`, both of group `q`; the largest first.
+pub(super) fn contributions<'a>(
+    set: impl Into<Groups<'a>>,
+    q: usize,
+    scaling: &Scaling,
+    weights: &[f64],
+    above: usize,
+    below: usize,
+) -> Vec<Contribution> {
+    let (set, units) = (set.into(), [q as u32]);
+    let (d, start) = (weights.len(), set.span(q).start);
+    let rows = Rows::new(set, &units, scaling);
+    // a row is where a one in its place comes back to
+    let line = |row: usize| {
+        let (mut out, mut one) = (vec![0.0; d], vec![0.0; set.span(q).len()]);
+        one[row - start] = 1.0;
+        rows.pull_back(0, &one, &mut out, &mut Work::default());
+        out
+    };
+    let (upper, lower) = (line(above), line(below));
+    let mut all: Vec<Contribution> = (0..d)
+        .map(|j| {
+            let difference = upper[j] - lower[j];
+            Contribution {
+                column: j,
+                above: set.features.value(above, j),
+                below: set.features.value(below, j),
+                difference,
+                weight: weights[j],
+                contribution: weights[j] * difference,
+            }
+        })
+        .collect();
+    all.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()).then(a.column.cmp(&b.column)));
+    all
 }

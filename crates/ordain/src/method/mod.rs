@@ -8,6 +8,10 @@ pub mod dorm;
 mod journal;
 mod linear;
 mod lists;
+mod match_search;
+pub mod matcher;
+pub mod matchmap;
+pub mod matchmargin;
 mod one_vs_rest;
 pub mod rankmatch;
 pub mod ranksvm;
@@ -22,6 +26,9 @@ pub use dorm::Dorm;
 pub use journal::Journal;
 pub use linear::{Contribution, LinearRanker, PlaceProbabilities};
 pub use lists::Subset;
+pub use matcher::{FittedMatch, Match, MatchFacts, MatchPrediction, MatchTraining, Matcher, Sums};
+pub use matchmap::MatchMap;
+pub use matchmargin::MatchMargin;
 pub use one_vs_rest::OneVsRest;
 pub use rankmatch::RankMatch;
 pub use ranksvm::RankSvm;
@@ -95,6 +102,8 @@ pub enum Task {
     Rank,
     /// Items to labels.
     Annotate,
+    /// Two sides to a matching.
+    Match,
 }
 
 impl Task {
@@ -103,6 +112,7 @@ impl Task {
         match self {
             Self::Rank => "rank",
             Self::Annotate => "annotate",
+            Self::Match => "match",
         }
     }
 
@@ -111,6 +121,7 @@ impl Task {
         match self {
             Self::Rank => "query",
             Self::Annotate => "item",
+            Self::Match => "problem",
         }
     }
 }
@@ -122,11 +133,14 @@ pub enum Method {
     Rank(RankMethod),
     /// It annotates.
     Annotate(CStar),
+    /// It matches.
+    Match(MatchMethod),
 }
 
 impl Method {
     /// The names of all methods.
-    pub const NAMES: [&'static str; 5] = ["ranksvm", "rankmatch", "dorm", "cstar", "independent"];
+    pub const NAMES: [&'static str; 7] =
+        ["ranksvm", "rankmatch", "dorm", "cstar", "independent", "matchmap", "matchmargin"];
 
     /// The method of this name, with its defaults.
     pub fn named(name: &str) -> Result<Self> {
@@ -136,6 +150,8 @@ impl Method {
             "dorm" => Ok(Self::Rank(RankMethod::Dorm(Dorm::default()))),
             "cstar" => Ok(Self::Annotate(CStar::default())),
             "independent" => Ok(Self::Annotate(CStar::independent())),
+            "matchmap" => Ok(Self::Match(MatchMethod::MatchMap(MatchMap::default()))),
+            "matchmargin" => Ok(Self::Match(MatchMethod::MatchMargin(MatchMargin::default()))),
             _ => Err(Error::unknown("method", name, Self::NAMES)),
         }
     }
@@ -145,6 +161,7 @@ impl Method {
         match self {
             Self::Rank(_) => Task::Rank,
             Self::Annotate(_) => Task::Annotate,
+            Self::Match(_) => Task::Match,
         }
     }
 
@@ -153,6 +170,7 @@ impl Method {
         match self {
             Self::Rank(method) => method.name(),
             Self::Annotate(method) => method.name(),
+            Self::Match(method) => method.name(),
         }
     }
 
@@ -161,6 +179,7 @@ impl Method {
         match self {
             Self::Rank(method) => method.settings(),
             Self::Annotate(method) => method.known_settings(),
+            Self::Match(method) => method.settings(),
         }
     }
 
@@ -188,6 +207,8 @@ impl Method {
             Self::Rank(RankMethod::RankMatch(method)) => method.set(name, value),
             Self::Rank(RankMethod::Dorm(method)) => method.set(name, value),
             Self::Annotate(method) => method.set(name, value),
+            Self::Match(MatchMethod::MatchMap(method)) => method.set(name, value),
+            Self::Match(MatchMethod::MatchMargin(method)) => method.set(name, value),
         }
     }
 
@@ -196,28 +217,71 @@ impl Method {
         match self {
             Self::Rank(method) => method.chooses(),
             Self::Annotate(method) => method.chooses(),
+            Self::Match(method) => method.chooses(),
         }
+    }
+
+    /// Says that a method of another task was expected.
+    fn wrong_task(&self, expected: &str) -> Error {
+        let does = ["ranks", "annotates", "matches"][self.task() as usize];
+        Error::Data { expected: format!("a method that {expected}"), found: format!("{}, which {does}", self.name()) }
     }
 
     /// The method, if it ranks; otherwise says so.
     pub fn ranking(self) -> Result<RankMethod> {
-        match self {
-            Self::Rank(method) => Ok(method),
-            Self::Annotate(method) => Err(Error::Data {
-                expected: "a method that ranks".into(),
-                found: format!("{}, which annotates", method.name()),
-            }),
-        }
+        if let Self::Rank(method) = self { Ok(method) } else { Err(self.wrong_task("ranks")) }
     }
 
     /// The method, if it annotates; otherwise says so.
     pub fn annotating(self) -> Result<CStar> {
+        if let Self::Annotate(method) = self { Ok(method) } else { Err(self.wrong_task("annotates")) }
+    }
+
+    /// The method, if it matches; otherwise says so.
+    pub fn matching(self) -> Result<MatchMethod> {
+        if let Self::Match(method) = self { Ok(method) } else { Err(self.wrong_task("matches")) }
+    }
+}
+
+/// A method that matches.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MatchMethod {
+    /// The exponential family over matchings.
+    MatchMap(MatchMap),
+    /// Max-margin.
+    MatchMargin(MatchMargin),
+}
+
+impl MatchMethod {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
         match self {
-            Self::Annotate(method) => Ok(method),
-            Self::Rank(method) => Err(Error::Data {
-                expected: "a method that annotates".into(),
-                found: format!("{}, which ranks", method.name()),
-            }),
+            Self::MatchMap(_) => "matchmap",
+            Self::MatchMargin(_) => "matchmargin",
+        }
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> &'static [Setting] {
+        match self {
+            Self::MatchMap(_) => MatchMap::SETTINGS,
+            Self::MatchMargin(_) => MatchMargin::SETTINGS,
+        }
+    }
+
+    /// Whether something is left to be chosen by validation.
+    pub fn chooses(&self) -> bool {
+        match self {
+            Self::MatchMap(method) => match_search::Learner::choices(method).open(),
+            Self::MatchMargin(method) => match_search::Learner::choices(method).open(),
+        }
+    }
+
+    /// Fits a matcher.
+    pub fn fit(&self, data: &MatchTraining, watch: &Watch) -> Result<FittedMatch> {
+        match self {
+            Self::MatchMap(method) => method.fit(data, watch),
+            Self::MatchMargin(method) => method.fit(data, watch),
         }
     }
 }
@@ -348,6 +412,13 @@ impl FromStr for RankMethod {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {
         text.parse::<Method>()?.ranking()
+    }
+}
+
+impl FromStr for MatchMethod {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        text.parse::<Method>()?.matching()
     }
 }
 

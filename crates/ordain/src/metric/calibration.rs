@@ -27,6 +27,19 @@ impl Calibration {
         bin.observed += observed;
     }
 
+    /// All predictions of several.
+    pub fn joined<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut all = Self::default();
+        for part in parts {
+            for (bin, more) in all.bins.iter_mut().zip(&part.bins) {
+                bin.count += more.count;
+                bin.predicted += more.predicted;
+                bin.observed += more.observed;
+            }
+        }
+        all
+    }
+
     /// The expected calibration error: the distance of mean prediction and mean truth in each bin, weighted by its count.
     ///
     /// ```

@@ -4,15 +4,18 @@
 //! and tied documents stand in input order, by id, or share their places. A [`Convention`] says which.
 
 pub mod calibration;
+mod matches;
 mod query;
 pub mod stats;
 mod tags;
 
+pub use matches::{SaidMatches, evaluate_matches};
 pub use query::Query;
 pub use tags::{TagScores, evaluate_tags};
 
 use crate::data::RankSet;
 use crate::error::{Error, Result};
+use calibration::Calibration;
 use rayon::prelude::*;
 use std::fmt;
 use std::str::FromStr;
@@ -50,10 +53,18 @@ pub enum Kind {
     RankLoss,
     /// How many labels have to be taken from the top to have all that apply; of labels.
     Coverage,
-    /// Share of the labels that are wrong in a set of labels: missing, or too many.
+    /// Share of the labels that are wrong in a set of labels, missing or too many; share of the items that are matched wrongly.
     Hamming,
-    /// `2 |A ∩ B| / (|A| + |B|)` of the set of labels and the right one.
+    /// `2 |A ∩ B| / (|A| + |B|)` of the set of labels, or of matched edges, and the right one.
     F1,
+    /// Share of the items that are matched rightly; of matchings.
+    Accuracy,
+    /// Share of the matched edges that are right; of matchings.
+    EdgePrecision,
+    /// Minus the logarithm of the probability of the right matching.
+    Nll,
+    /// Expected calibration error of the probabilities of edges, over all problems together.
+    Ece,
 }
 
 /// A metric, with its cut-off where it has one; written `ndcg@10`.
@@ -65,12 +76,12 @@ pub struct Metric {
     pub k: Option<usize>,
 }
 
-const NAMES: [(&str, Kind, Cut); 17] = [
+const NAMES: [(&str, Kind, Cut); 21] = [
     ("ndcg", Kind::Ndcg, Cut::May),
     ("dcg", Kind::Dcg, Cut::May),
     ("map", Kind::Map, Cut::Not),
     ("p", Kind::Precision, Cut::Must),
-    ("recall", Kind::Recall, Cut::Must),
+    ("recall", Kind::Recall, Cut::May),
     ("mrr", Kind::Mrr, Cut::Not),
     ("err", Kind::Err, Cut::Must),
     ("wta", Kind::Wta, Cut::Not),
@@ -83,6 +94,10 @@ const NAMES: [(&str, Kind, Cut); 17] = [
     ("coverage", Kind::Coverage, Cut::Not),
     ("hamming", Kind::Hamming, Cut::Not),
     ("f1", Kind::F1, Cut::Not),
+    ("accuracy", Kind::Accuracy, Cut::Not),
+    ("precision", Kind::EdgePrecision, Cut::Not),
+    ("nll", Kind::Nll, Cut::Not),
+    ("ece", Kind::Ece, Cut::Not),
 ];
 
 #[derive(Clone, Copy, PartialEq)]
@@ -95,7 +110,12 @@ enum Cut {
 impl Metric {
     /// Whether less is better.
     pub fn is_loss(self) -> bool {
-        matches!(self.kind, Kind::RankLoss | Kind::Coverage | Kind::Hamming)
+        matches!(self.kind, Kind::RankLoss | Kind::Coverage | Kind::Hamming | Kind::Nll | Kind::Ece)
+    }
+
+    /// Whether it goes by probabilities.
+    pub fn of_probabilities(self) -> bool {
+        matches!(self.kind, Kind::Nll | Kind::Ece)
     }
 
     /// Whether it measures a set of labels, not a ranking of them.
@@ -306,6 +326,8 @@ pub struct Evaluation {
     pub metrics: Vec<Metric>,
     /// For each metric the value of each query; `None` where the query was left out.
     pub values: Vec<Vec<Option<f64>>>,
+    /// Of matchings with probabilities: those of the edges of each problem, beside what is so.
+    pub calibration: Vec<Calibration>,
 }
 
 impl Evaluation {
@@ -315,8 +337,24 @@ impl Evaluation {
     }
 
     /// The mean of metric `m` over the queries that count; 0 where none does.
+    ///
+    /// `ece` is no mean: it is that of all problems together.
     pub fn mean(&self, m: usize) -> f64 {
+        if self.metrics[m].kind == Kind::Ece {
+            return Calibration::joined(&self.calibration).error();
+        }
         stats::mean(&self.counted(m))
+    }
+
+    /// A 95 % interval of [`Self::mean`], by resampling of queries.
+    pub fn interval(&self, m: usize, seed: u64) -> (f64, f64) {
+        if self.metrics[m].kind == Kind::Ece {
+            let (low, high) = stats::centred_interval_of(self.calibration.len(), seed, |sample| {
+                Calibration::joined(sample.iter().map(|&p| &self.calibration[p])).error()
+            });
+            return (low.max(0.0), high);
+        }
+        stats::interval(&self.counted(m), seed)
     }
 
     /// How many queries were left out of the metric that leaves out most.
@@ -329,6 +367,7 @@ impl Evaluation {
         for (mine, more) in self.values.iter_mut().zip(other.values) {
             mine.extend(more);
         }
+        self.calibration.extend(other.calibration);
     }
 }
 
@@ -388,5 +427,6 @@ fn transposed(metrics: &[Metric], rows: Vec<Vec<Option<f64>>>) -> Evaluation {
     Evaluation {
         metrics: metrics.to_vec(),
         values: (0..metrics.len()).map(|m| rows.iter().map(|row| row[m]).collect()).collect(),
+        calibration: vec![],
     }
 }

@@ -103,6 +103,13 @@ impl Query<'_> {
             }
             Kind::Precision if total == 0 => empty(false),
             Kind::Precision => Some(hits(ranked, k, relevant) / k as f64),
+            Kind::Recall if metric.k.is_none() => {
+                return Err(Error::Setting {
+                    name: "metric".into(),
+                    expected: "a cut-off, as in recall@10".into(),
+                    found: metric.to_string(),
+                });
+            }
             Kind::Map | Kind::Ap | Kind::Recall | Kind::Mrr | Kind::Bep | Kind::BepLearned | Kind::Wta
                 if total == 0 =>
             {
@@ -131,6 +138,13 @@ impl Query<'_> {
                     expected:
                         "a metric of ranked documents, such as ndcg@10, map or pairs (this one is of items with labels)"
                             .into(),
+                    found: metric.to_string(),
+                });
+            }
+            Kind::Accuracy | Kind::EdgePrecision | Kind::Nll | Kind::Ece => {
+                return Err(Error::Setting {
+                    name: "metric".into(),
+                    expected: "a metric of rankings, such as ndcg@10, map or p@5 (this one is of matchings)".into(),
                     found: metric.to_string(),
                 });
             }

@@ -16,15 +16,41 @@ const RESAMPLES: usize = 1000;
 /// assert!(low < 0.5 && 0.5 < high);
 /// ```
 pub fn interval(values: &[f64], seed: u64) -> (f64, f64) {
-    if values.is_empty() {
+    interval_of(values.len(), seed, |sample| sample.iter().map(|&i| values[i]).sum::<f64>() / sample.len() as f64)
+}
+
+/// The same of any function of a sample of `n` units, which is given by their numbers.
+pub fn interval_of(n: usize, seed: u64, value: impl Fn(&[usize]) -> f64) -> (f64, f64) {
+    if n == 0 {
         return (0.0, 0.0);
     }
-    let mut random = Random::new(seed);
-    let n = values.len();
-    let mut means: Vec<f64> =
-        (0..RESAMPLES).map(|_| (0..n).map(|_| values[random.below(n)]).sum::<f64>() / n as f64).collect();
-    means.sort_by(f64::total_cmp);
-    (quantile(&means, 0.025), quantile(&means, 0.975))
+    let values = resampled(n, seed, value);
+    (quantile(&values, 0.025), quantile(&values, 0.975))
+}
+
+/// The same where resampling makes the value larger on the mean, as it does with sums of distances: moved back by that much.
+///
+/// Without it the interval of a value near 0 may be all above it.
+pub fn centred_interval_of(n: usize, seed: u64, value: impl Fn(&[usize]) -> f64) -> (f64, f64) {
+    if n == 0 {
+        return (0.0, 0.0);
+    }
+    let whole = value(&(0..n).collect::<Vec<usize>>());
+    let values = resampled(n, seed, value);
+    let shift = whole - mean(&values);
+    ((quantile(&values, 0.025) + shift).min(whole), (quantile(&values, 0.975) + shift).max(whole))
+}
+
+/// The values of all resamples, ascending.
+fn resampled(n: usize, seed: u64, value: impl Fn(&[usize]) -> f64) -> Vec<f64> {
+    let (mut random, mut sample) = (Random::new(seed), vec![0; n]);
+    let mut draw = || {
+        sample.iter_mut().for_each(|i| *i = random.below(n));
+        value(&sample)
+    };
+    let mut values: Vec<f64> = (0..RESAMPLES).map(|_| draw()).collect();
+    values.sort_by(f64::total_cmp);
+    values
 }
 
 /// A 95 % interval of the difference of two means over the same units, by the same bootstrap over the differences.

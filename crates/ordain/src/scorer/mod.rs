@@ -1,4 +1,5 @@
 //! Parameters to scores and back; none of them sees an answer.
 
+pub mod edges;
 pub mod labels;
 pub mod rows;

@@ -1,6 +1,6 @@
-//! One score per document, linear in its scaled features.
+//! One score per row (a document, an edge), linear in its scaled features.
 
-use crate::data::RankSet;
+use crate::data::Groups;
 use crate::data::scale::{Affine, Scaling};
 use crate::matrix::{Csr, Features, Matrix, axpy_row, dot_row};
 use crate::traits::Scorer;
@@ -11,7 +11,7 @@ use std::ops::Range;
 /// Offsets and factors are folded into the parameters once per query, so that a row costs one product of its stored
 /// values whatever the scaling, sparse rows included. O(values) for scores and for their way back.
 pub struct Rows<'a> {
-    set: &'a RankSet,
+    set: Groups<'a>,
     units: &'a [u32],
     scaling: &'a Scaling,
     ends: Vec<usize>,
@@ -33,7 +33,8 @@ enum Local<'a> {
 
 impl<'a> Rows<'a> {
     /// The documents of the queries `units`, under a scaling that was learned for this set.
-    pub fn new(set: &'a RankSet, units: &'a [u32], scaling: &'a Scaling) -> Self {
+    pub fn new(set: impl Into<Groups<'a>>, units: &'a [u32], scaling: &'a Scaling) -> Self {
+        let set = set.into();
         let ends = units.iter().scan(0, |end, &q| {
             *end += set.span(q as usize).len();
             Some(*end)
@@ -54,14 +55,14 @@ impl<'a> Rows<'a> {
     }
 
     fn row_scores(&self, rows: Range<usize>, theta: &[f64], shift: f64, s: &mut [f64]) {
-        match &self.set.features {
+        match self.set.features {
             Features::Dense(m) => dense_scores(m, rows, theta, shift, s),
             Features::Sparse(m) => sparse_scores(m, rows, theta, shift, s),
         }
     }
 
     fn row_sums(&self, rows: Range<usize>, d: &[f64], grad: &mut [f64]) {
-        match &self.set.features {
+        match self.set.features {
             Features::Dense(m) => rows.zip(d).for_each(|(row, &d)| axpy_row(d, m.row(row), grad)),
             Features::Sparse(m) => rows.zip(d).for_each(|(row, &d)| {
                 let (columns, values) = m.row(row);
@@ -153,7 +154,7 @@ impl Scorer for Rows<'_> {
     fn matrix(&self, n: usize, out: &mut [f64]) -> bool {
         let q = self.units[n] as usize;
         let (rows, d) = (self.set.span(q), self.dim());
-        match &self.set.features {
+        match self.set.features {
             Features::Dense(m) => {
                 let values = &m.values()[rows.start * d..rows.end * d];
                 out.iter_mut().zip(values).for_each(|(out, &x)| *out = f64::from(x));

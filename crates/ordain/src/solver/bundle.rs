@@ -4,6 +4,11 @@ use crate::error::Result;
 use crate::matrix::{axpy, dot};
 use crate::traits::{Progress, Risk, Solver, State, Stop};
 
+/// Planes without weight that are kept beyond twice the number of parameters.
+const SPARE: usize = 30;
+/// Planes that are kept whatever they carry.
+const NEWEST: usize = 10;
+
 /// Minimises `λ/2·|θ|² + risk(θ)` for a convex risk that is never negative (Teo et al. 2010).
 ///
 /// Each evaluation gives a plane below the risk, `b + ⟨g, θ⟩`; the next point is the minimum of the ridge plus the largest of all
@@ -69,6 +74,20 @@ impl<'a> Bundle<'a> {
         self.gram = self.planes.iter().map(|a| self.planes.iter().map(|b| dot(a, b)).collect()).collect();
     }
 
+    /// Forgets planes that carry no weight, but for the newest: the minimum of the model rests on at most one more than there are parameters.
+    fn forget(&mut self) {
+        let n = self.offsets.len();
+        if n <= 2 * self.point.len() + SPARE {
+            return;
+        }
+        let keep: Vec<usize> = (0..n).filter(|&i| self.share[i] > 0.0 || i + NEWEST >= n).collect();
+        let pick = |values: &[f64]| keep.iter().map(|&i| values[i]).collect::<Vec<f64>>();
+        self.offsets = pick(&self.offsets);
+        self.share = pick(&self.share);
+        self.gram = keep.iter().map(|&i| pick(&self.gram[i])).collect();
+        self.planes = keep.iter().map(|&i| std::mem::take(&mut self.planes[i])).collect();
+    }
+
     /// Adds the plane at the present point.
     fn cut(&mut self) -> Result<()> {
         let mut g = vec![0.0; self.point.len()];
@@ -122,6 +141,7 @@ impl<'a> Bundle<'a> {
 impl Solver for Bundle<'_> {
     fn step(&mut self) -> Result<()> {
         self.minimise_model();
+        self.forget();
         self.cut()
     }
 

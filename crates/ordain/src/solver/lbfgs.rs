@@ -32,11 +32,23 @@ impl<'a> Lbfgs<'a> {
     /// Starts at `theta`.
     pub fn new(risk: &'a mut dyn Risk, lambda: f64, tol: f64, theta: Vec<f64>) -> Result<Self> {
         let d = risk.dim();
+        let mut solver = Self::at(risk, lambda, tol, vec![0.0; d], None)?;
+        if theta.iter().any(|&x| x != 0.0) {
+            solver.theta = theta;
+            solver.objective = solver.evaluate(false)?;
+        }
+        Ok(solver)
+    }
+
+    /// Starts at `theta` without a look at zero, where the norm of the gradient is known to be `at_zero`, else that of the start stands in for it.
+    /// The first matrix is the curvature at the start.
+    pub fn at(risk: &'a mut dyn Risk, lambda: f64, tol: f64, theta: Vec<f64>, at_zero: Option<f64>) -> Result<Self> {
+        let d = risk.dim();
         let mut solver = Self {
             risk,
             lambda,
             tol,
-            theta: vec![0.0; d],
+            theta,
             grad: vec![0.0; d],
             objective: 0.0,
             at_zero: 0.0,
@@ -46,18 +58,19 @@ impl<'a> Lbfgs<'a> {
             stalled: false,
         };
         solver.objective = solver.evaluate(false)?;
-        solver.at_zero = solver.norm();
+        solver.at_zero = at_zero.unwrap_or_else(|| solver.norm());
         if d <= super::newton::EXPLICIT {
             let mut hessian = vec![0.0; d * d];
             if solver.risk.hessian(&mut hessian)? {
                 factor_shifted(&hessian, lambda, d, &mut solver.factor)?;
             }
         }
-        if theta.iter().any(|&x| x != 0.0) {
-            solver.theta = theta;
-            solver.objective = solver.evaluate(false)?;
-        }
         Ok(solver)
+    }
+
+    /// The norm of the gradient that others are relative to.
+    pub fn at_zero(&self) -> f64 {
+        self.at_zero
     }
 
     /// Goes on from a saved state, to the same bytes as if it had not stopped.

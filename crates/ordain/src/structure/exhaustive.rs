@@ -2,6 +2,7 @@
 //!
 //! Good for up to some 9 rows, or some thousands of sets; what is fast is tested against it.
 
+use super::matching::graph::Graph;
 use super::star::{Clamp, Star, Subsets};
 
 /// Calls `visit` with every permutation of `0..m`, in lexicographic order; for `m = 0` once, with nothing.
@@ -75,6 +76,48 @@ pub fn log_sum(w: &[f64], n: usize, k: usize) -> (f64, Vec<f64>) {
     });
     marginals.iter_mut().for_each(|p| *p /= sum);
     (top + sum.ln(), marginals)
+}
+
+/// Calls `visit` with the edges, ascending, of every matching that the graph allows.
+///
+/// With `null` these are all partial matchings, the empty one too; without it, all that match every item of the lesser
+/// side. Left items choose in turn: an edge before none, edges in their order. Allocates twice, not per visit.
+///
+/// ```
+/// use ordain::structure::{exhaustive::matchings, matching::graph::Graph};
+/// let mut all = vec![];
+/// matchings(&Graph::new(2, 2, &[(0, 0), (0, 1), (1, 1)], true)?, &mut |edges| all.push(edges.to_vec()));
+/// assert_eq!(all, [vec![0, 2], vec![0], vec![1], vec![2], vec![]]);
+/// # Ok::<(), ordain::Error>(())
+/// ```
+pub fn matchings(graph: &Graph, visit: &mut dyn FnMut(&[u32])) {
+    fn choose(
+        graph: &Graph,
+        i: usize,
+        stay: usize,
+        chosen: &mut Vec<u32>,
+        taken: &mut [bool],
+        visit: &mut dyn FnMut(&[u32]),
+    ) {
+        if i == graph.left() {
+            return visit(chosen);
+        }
+        for e in graph.of_left(i) {
+            let (_, j) = graph.ends(e);
+            if !taken[j] {
+                taken[j] = true;
+                chosen.push(e as u32);
+                choose(graph, i + 1, stay, chosen, taken, visit);
+                chosen.pop();
+                taken[j] = false;
+            }
+        }
+        if stay > 0 {
+            choose(graph, i + 1, stay - 1, chosen, taken, visit);
+        }
+    }
+    let stay = if graph.null() { graph.left() } else { graph.left() - graph.lesser() };
+    choose(graph, 0, stay, &mut Vec::with_capacity(graph.lesser()), &mut vec![false; graph.right()], visit);
 }
 
 /// Calls `visit` with every set of `k` numbers of `0..n`, each ascending, in lexicographic order.
@@ -217,6 +260,49 @@ mod tests {
         }
         let (log_z, one, _) = star_log_sum(&star, &s, &Subsets { k: 2, clamp: &[Clamp::Out; 3] });
         assert!(log_z == f64::NEG_INFINITY && one == [0.0; 3]);
+    }
+
+    #[test]
+    fn matchings_of_complete_graphs_and_of_a_path() {
+        let full = |n: u32, m: u32| (0..n).flat_map(|i| (0..m).map(move |j| (i, j))).collect::<Vec<_>>();
+        // with null Σ_k C(n, k) C(m, k) k!, without it the injections of the lesser side
+        for (n, m, null, truth) in [
+            (3, 3, true, 34),
+            (2, 3, true, 13),
+            (3, 2, true, 13),
+            (4, 4, true, 209),
+            (3, 5, false, 60),
+            (5, 3, false, 60),
+            (4, 4, false, 24),
+            (0, 3, false, 1),
+            (3, 0, true, 1),
+            (0, 0, false, 1),
+        ] {
+            let graph = Graph::new(n as usize, m as usize, &full(n, m), null).unwrap();
+            let mut all = std::collections::BTreeSet::new();
+            matchings(&graph, &mut |edges| {
+                assert!(edges.windows(2).all(|pair| pair[0] < pair[1]));
+                assert!(null || edges.len() == graph.lesser());
+                for end in [|(i, _)| i, |(_, j)| j] {
+                    let ends: std::collections::BTreeSet<usize> =
+                        edges.iter().map(|&e| end(graph.ends(e as usize))).collect();
+                    assert_eq!(ends.len(), edges.len());
+                }
+                assert!(all.insert(edges.to_vec()));
+            });
+            assert_eq!(all.len(), truth, "{n} x {m}, null {null}");
+        }
+        // a path of 6 edges has F(8) = 21 matchings, one of 3 edges a single perfect one; a lone item has none
+        for (n, m, edges, null, truth) in [
+            (4, 3, &[(0, 0), (1, 0), (1, 1), (2, 1), (2, 2), (3, 2)][..], true, 21),
+            (4, 3, &[(0, 0), (1, 0), (1, 1), (2, 1), (2, 2), (3, 2)], false, 4),
+            (2, 2, &[(0, 0), (1, 0), (1, 1)], false, 1),
+            (2, 2, &[(0, 0), (1, 0)], false, 0),
+        ] {
+            let mut count = 0;
+            matchings(&Graph::new(n, m, edges, null).unwrap(), &mut |_| count += 1);
+            assert_eq!(count, truth);
+        }
     }
 
     #[test]

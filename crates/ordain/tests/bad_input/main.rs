@@ -6,6 +6,8 @@
 
 mod cases;
 mod limits;
+mod match_models;
+mod matches;
 mod memory;
 mod models;
 mod mutate;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 const CASES: usize = 20_000;
-const PATH: &str = "some/model.ordain";
+pub(super) const PATH: &str = "some/model.ordain";
 
 fn small() -> (RankSet, Fitted) {
     let set = Synthetic { queries: 12, documents: (3, 6), features: 4, ..Synthetic::default() }.make();
@@ -27,29 +27,29 @@ fn small() -> (RankSet, Fitted) {
 }
 
 /// The parts of a model file: the JSON of safetensors, and the bytes of the tensors.
-fn parts(file: &[u8]) -> (Value, Vec<u8>) {
+pub(super) fn parts(file: &[u8]) -> (Value, Vec<u8>) {
     let len = u64::from_le_bytes(*file.first_chunk().expect("a length")) as usize;
     (serde_json::from_slice(&file[8..8 + len]).expect("JSON"), file[8 + len..].to_vec())
 }
 
 /// A model file of these parts.
-fn joined(json: &Value, tensors: &[u8]) -> Vec<u8> {
+pub(super) fn joined(json: &Value, tensors: &[u8]) -> Vec<u8> {
     let mut head = serde_json::to_vec(json).expect("JSON");
     head.resize(head.len().next_multiple_of(8), b' ');
     [&(head.len() as u64).to_le_bytes()[..], &head, tensors].concat()
 }
 
 /// The header of ordain inside of the JSON of safetensors.
-fn header(json: &Value) -> Value {
+pub(super) fn header(json: &Value) -> Value {
     serde_json::from_str(json["__metadata__"]["ordain"].as_str().expect("a header")).expect("JSON")
 }
 
-fn set_header(json: &mut Value, header: &Value) {
+pub(super) fn set_header(json: &mut Value, header: &Value) {
     json["__metadata__"]["ordain"] = header.to_string().into();
 }
 
 /// Gives forged parts a right checksum, so that what lies behind it is tested too.
-fn sealed(json: &Value, header: &Value, tensors: &[u8]) -> Vec<u8> {
+pub(super) fn sealed(json: &Value, header: &Value, tensors: &[u8]) -> Vec<u8> {
     let (mut json, mut header) = (json.clone(), header.clone());
     header["checksum"] = "0".repeat(64).into();
     let text = header.to_string();
@@ -88,7 +88,7 @@ fn refused(file: &[u8], truth: &Fitted) -> Check<bool> {
 }
 
 /// Puts strange things into JSON, at a random place.
-fn strange(json: &mut Value, random: &mut Random) {
+pub(super) fn strange(json: &mut Value, random: &mut Random) {
     let at = |n: usize, random: &mut Random| random.below(n.max(1));
     match json {
         Value::Object(map) if !map.is_empty() && random.below(6) > 0 => {

@@ -1,22 +1,26 @@
 //! `ordain compare`: methods of one task trained and tested side by side.
 
+mod matches;
 mod rank;
 mod show;
 mod tags;
 
+pub(super) use show::calibration;
 pub(super) use tags::{links, tag_reliability};
 
 use super::evaluate::BOOTSTRAP;
 use super::{check_interrupt, check_output};
-use crate::args::{Compare, Reading};
+use crate::args::Compare;
 use crate::plan::{self, Measures, Usage};
-use crate::report::{Bin, PlacesPart, Reliability};
+use crate::report::{Bin, PicturePart, PlacesPart, Reliability};
 use crate::screen::Screen;
 use anyhow::Result;
 use ordain::data::split::{self, Fold, Layout};
-use ordain::data::{self, Missing, RankSet, TagReading, TagSet, write_whole};
+use ordain::data::{
+    self, MatchReading, MatchSet, Missing, RankSet, TagReading, TagSet, read_match_splits, write_whole,
+};
 use ordain::method::cstar::Floor;
-use ordain::method::{Chosen, Method, Task};
+use ordain::method::{Chosen, MatchMethod, Method, Task};
 use ordain::metric::calibration::Calibration;
 use ordain::metric::{Evaluation, Metric, stats};
 use ordain::solver::run::{Report as Ended, Watch};
@@ -24,36 +28,73 @@ use rayon::prelude::*;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
 
-/// What is learned from, of either task.
+/// What is learned from, of any task.
 #[derive(Clone)]
 enum Units {
     Queries(Rc<RankSet>),
     Items(Rc<TagSet>),
+    Problems(Rc<MatchSet>),
 }
 
-impl Units {
-    /// Reads files of a task as one set, and where each part of it is.
-    fn read(parts: &[Vec<PathBuf>], task: Task, reading: &TagReading) -> Result<(Self, Vec<Range<usize>>)> {
-        Ok(match task {
+/// How files are read, whatever the task.
+struct Readings {
+    task: Task,
+    tags: TagReading,
+    matches: MatchReading,
+}
+
+impl Readings {
+    fn new(args: &Compare, task: Task) -> Result<Self> {
+        if task != Task::Match {
+            plan::no_points(&args.points)?;
+        }
+        let matches = plan::match_reading(&args.reading, &args.points)?;
+        Ok(Self { task, tags: plan::tag_reading(&args.reading), matches })
+    }
+
+    /// Reads files as one set, and where each part of it is.
+    fn read(&self, parts: &[Vec<PathBuf>]) -> Result<(Units, Vec<Range<usize>>)> {
+        let strange = |wanted: &str, error: ordain::Error| -> anyhow::Error {
+            match parts.iter().flatten().find(|path| self.tags.labels.is_none() && data::is_matches(path)) {
+                None => error.into(),
+                Some(path) => ordain::Error::Content {
+                    path: path.clone(),
+                    expected: wanted.into(),
+                    found: "two sides with edges between them, which matchmap and matchmargin are for".into(),
+                }
+                .into(),
+            }
+        };
+        Ok(match self.task {
             Task::Rank => {
-                let (set, parts) = data::read(parts, reading.missing)?;
-                (Self::Queries(Rc::new(set)), parts)
+                let read = data::read(parts, self.tags.missing);
+                let (set, parts) = read.map_err(|error| strange("queries with documents", error))?;
+                (Units::Queries(Rc::new(set)), parts)
             }
             Task::Annotate => {
-                let (set, parts) = data::read_tags(parts, reading)?;
-                (Self::Items(Rc::new(set)), parts)
+                let read = data::read_tags(parts, &self.tags);
+                let (set, parts) = read.map_err(|error| strange("items with labels", error))?;
+                (Units::Items(Rc::new(set)), parts)
+            }
+            Task::Match => {
+                let read = data::read_matches(parts, &self.matches);
+                let (set, parts) = read.map_err(|error| super::matches::not_problems(error, "the method"))?;
+                (Units::Problems(Rc::new(set)), parts)
             }
         })
     }
+}
 
+impl Units {
     fn len(&self) -> usize {
         match self {
             Self::Queries(set) => set.len(),
             Self::Items(set) => set.len(),
+            Self::Problems(set) => set.len(),
         }
     }
 
@@ -62,6 +103,7 @@ impl Units {
         match self {
             Self::Queries(set) => set.query(unit as usize).to_owned(),
             Self::Items(set) => set.item(unit as usize).into_owned(),
+            Self::Problems(set) => set.problem(unit as usize).name.clone(),
         }
     }
 }
@@ -85,6 +127,8 @@ struct Trained {
     floor: Option<Floor>,
     /// Whether it does worse on validation than a classifier for each label.
     below_floor: bool,
+    /// How sums over matchings were found, where nobody knows how near they are.
+    approximate: Option<Map<String, Value>>,
 }
 
 /// One method over all rounds.
@@ -105,6 +149,8 @@ struct Entry {
     /// How probabilities come true on test documents or labels; with the number of head places, of rankings.
     calibration: Option<(Option<usize>, Calibration)>,
     places: Option<PlacesPart>,
+    /// Matches of some test problems of the first round.
+    pictures: Vec<PicturePart>,
 }
 
 /// A paired test of two entries by one metric.
@@ -122,11 +168,15 @@ struct Test {
 struct Protocol<'a> {
     measures: &'a Measures,
     choose_by: Metric,
+    /// Whether the metric of the choice was asked for.
+    asked_by: bool,
     refit: bool,
     /// Whether a method that chooses nothing trains on the validation part too.
     all_outside_test: bool,
     missing: Missing,
     seed: u64,
+    /// Whether a report wants pictures.
+    pictures: bool,
 }
 
 /// Everything that is known in the end.
@@ -153,25 +203,35 @@ pub(super) fn run(args: &Compare, screen: &Screen) -> Result<()> {
 pub(super) fn run_and_tell(args: &Compare, screen: &Screen) -> Result<Vec<f64>> {
     let methods = args.methods.iter().map(|label| plan::method(label, &[])).collect::<Result<Vec<_>>>()?;
     let task = one_task(&methods)?;
-    if task == Task::Annotate && args.folds.is_some() {
-        let text = "--folds reads the layouts of ranking data; for items with labels give --cv 5 FILE, or --train FILE --test FILE";
-        return Err(Usage(text.into()).into());
+    if task != Task::Rank && args.folds.is_some() {
+        let what = if task == Task::Annotate { "items with labels" } else { "problems of matching" };
+        let text = format!(
+            "--folds reads the layouts of ranking data; for {what} give --cv 5 FILE, or --train FILE --test FILE"
+        );
+        return Err(Usage(text).into());
     }
-    let measures = plan::measures(&args.metrics, task)?;
+    let readings = Readings::new(args, task)?;
+    let mut measures = plan::measures(&args.metrics, task)?;
+    if let Some(method) = methods.iter().find(|method| !gives_probabilities(method)) {
+        let asked = !args.metrics.metric.is_empty();
+        super::matches::evaluate::measurable(false, method.name(), &mut measures.metrics, asked)?;
+    }
     let choose_by = plan::choose_by(&args.choosing, task)?;
     args.metrics.report.as_deref().map(check_output).transpose()?;
     let protocol = Protocol {
         measures: &measures,
         choose_by,
+        asked_by: args.choosing.choose_by.is_some(),
         refit: args.refit || !args.choosing.no_refit && args.folds.is_none(),
         all_outside_test: args.cv.is_some(),
         missing: plan::missing(&args.reading),
         seed: args.choosing.seed,
+        pictures: args.metrics.report.is_some(),
     };
     let entry = |(label, method): (&String, Method)| Entry::new(label, method, &measures.metrics);
     let mut entries: Vec<Entry> = args.methods.iter().zip(methods).map(entry).collect();
     let start = Instant::now();
-    let rounds = rounds(args, task)?;
+    let rounds = rounds(args, &readings)?;
     let mut load = start.elapsed().as_secs_f64();
     let count = match &rounds {
         Rounds::Cuts(_, folds) => folds.len(),
@@ -196,7 +256,7 @@ pub(super) fn run_and_tell(args: &Compare, screen: &Screen) -> Result<Vec<f64>> 
                 Rounds::Files(files) => {
                     let start = Instant::now();
                     let parts = files[name - first].clone().map(|file| vec![file]);
-                    let (set, parts) = Units::read(&parts, task, &plan::tag_reading(&args.reading))?;
+                    let (set, parts) = readings.read(&parts)?;
                     load += start.elapsed().as_secs_f64();
                     (set, three(&parts))
                 }
@@ -219,6 +279,7 @@ pub(super) fn run_and_tell(args: &Compare, screen: &Screen) -> Result<Vec<f64>> 
     })?;
     warn_of_floors(&entries, &folds, choose_by, screen);
     warn_of_steps(&entries, &folds, screen);
+    warn_of_sums(&entries, screen);
     let tests = tests(&entries, measures.metrics.len());
     let all = Comparison { task, measures, entries, tests, tested, folds, folded, load };
     if let Some(path) = &args.metrics.report {
@@ -239,6 +300,7 @@ fn one_task(methods: &[Method]) -> Result<Task> {
     let does = |method: &Method| match method.task() {
         Task::Rank => format!("{}, which ranks", method.name()),
         Task::Annotate => format!("{}, which annotates", method.name()),
+        Task::Match => format!("{}, which matches", method.name()),
     };
     let Some(first) = methods.first() else { return Err(Usage("give at least one method".into()).into()) };
     match methods.iter().find(|method| method.task() != first.task()) {
@@ -275,14 +337,29 @@ fn warn_of_steps(entries: &[Entry], folds: &[usize], screen: &Screen) {
     }
 }
 
-fn rounds(args: &Compare, task: Task) -> Result<Rounds> {
-    let read = |parts: &[Vec<PathBuf>], reading: &Reading| Units::read(parts, task, &plan::tag_reading(reading));
+/// Says of which methods sums over matchings are approximate.
+fn warn_of_sums(entries: &[Entry], screen: &Screen) {
+    for (entry, engines) in
+        entries.iter().filter_map(|e| Some((e, e.trained.iter().find_map(|t| t.approximate.as_ref())?)))
+    {
+        let by = super::matches::engines(engines);
+        screen.say(&format!("warning: {}: sums over matchings are approximate, found by {by}", entry.label));
+    }
+}
+
+/// Whether the fits of a method have probabilities, as far as metrics of them are concerned.
+fn gives_probabilities(method: &Method) -> bool {
+    !matches!(method, Method::Match(MatchMethod::MatchMargin(margin)) if !margin.calibrate)
+}
+
+fn rounds(args: &Compare, readings: &Readings) -> Result<Rounds> {
+    let read = |parts: &[Vec<PathBuf>]| readings.read(parts);
     if let Some(folder) = &args.folds {
         return match split::layout(folder)? {
             Layout::Folders(files) => Ok(Rounds::Files(files)),
             Layout::Parts(files) => {
                 let files: Vec<Vec<PathBuf>> = files.into_iter().map(|file| vec![file]).collect();
-                let (set, parts) = read(&files, &args.reading)?;
+                let (set, parts) = read(&files)?;
                 let folds = (0..parts.len()).map(|i| split::rotation(&parts, i)).collect();
                 Ok(Rounds::Cuts(set, folds))
             }
@@ -290,20 +367,54 @@ fn rounds(args: &Compare, task: Task) -> Result<Rounds> {
     }
     if let Some([k, file]) = args.cv.as_deref() {
         let k = k.parse().map_err(|_| Usage(format!("--cv: expected a number of folds, then a file; found {k:?}")))?;
-        let (set, _) = read(&[vec![file.into()]], &args.reading)?;
+        let (set, _) = read(&[vec![file.into()]])?;
         let folds = plan::usage(split::cross_validation(set.len(), k, args.shuffle))?;
         return Ok(Rounds::Cuts(set, folds));
     }
+    if let (Some(train), None, Some(pairs)) = (&args.train, &args.test, &args.points.pairs) {
+        return split_round(args, train, pairs, &readings.matches);
+    }
     let (Some(train), Some(test)) = (&args.train, &args.test) else {
-        let text = match task {
+        let text = match readings.task {
+            _ if args.train.is_some() => "--train FILE wants --test FILE beside it",
+            Task::Match => {
+                "give the data: --cv 5 FILE, or --train FILE --test FILE, or --train POINTS --pairs FILE with a column split"
+            }
             Task::Rank => "give the data: --cv 5 FILE, or --train FILE --test FILE, or --folds DIR",
             Task::Annotate => "give the data: --cv 5 FILE, or --train FILE --test FILE",
         };
         return Err(Usage(text.into()).into());
     };
     let valid: Vec<PathBuf> = args.valid.iter().cloned().collect();
-    let (set, parts) = read(&[vec![train.clone()], valid, vec![test.clone()]], &args.reading)?;
+    let (set, parts) = read(&[vec![train.clone()], valid, vec![test.clone()]])?;
     Ok(Rounds::Cuts(set, vec![three(&parts)]))
+}
+
+/// The round that the column split of pairs says.
+fn split_round(args: &Compare, points: &PathBuf, pairs: &Path, reading: &MatchReading) -> Result<Rounds> {
+    if args.valid.is_some() {
+        let text = "--pairs and --valid: the column split of the pairs says what is for validation; leave out --valid";
+        return Err(Usage(text.into()).into());
+    }
+    let (set, splits) = read_match_splits(std::slice::from_ref(points), reading)
+        .map_err(|error| super::matches::not_problems(error, "the method"))?;
+    match splits {
+        Some(parts) if !parts[0].is_empty() && !parts[2].is_empty() => {
+            Ok(Rounds::Cuts(Units::Problems(Rc::new(set)), vec![three(&parts)]))
+        }
+        Some(_) => Err(ordain::Error::Content {
+            path: pairs.to_path_buf(),
+            expected: "pairs of the splits train and test".into(),
+            found: "only some of them".into(),
+        }
+        .into()),
+        None => Err(ordain::Error::Content {
+            path: pairs.to_path_buf(),
+            expected: "a column split of train, validate and test (or use --cv 5 POINTS)".into(),
+            found: "none".into(),
+        }
+        .into()),
+    }
 }
 
 /// The round of a part for training, one for validation and one for the test.
@@ -317,7 +428,7 @@ impl Entry {
         Self {
             label: label.to_owned(),
             method,
-            result: Evaluation { metrics: metrics.to_vec(), values: vec![vec![]; metrics.len()] },
+            result: Evaluation { metrics: metrics.to_vec(), values: vec![vec![]; metrics.len()], calibration: vec![] },
             curve: None,
             fold_means: vec![],
             trained: vec![],
@@ -329,6 +440,7 @@ impl Entry {
             links: vec![],
             calibration: None,
             places: None,
+            pictures: vec![],
         }
     }
 
@@ -345,6 +457,7 @@ impl Entry {
         match (set, self.method.clone()) {
             (Units::Queries(set), Method::Rank(method)) => rank::round(self, &method, set, &cut, protocol, watch),
             (Units::Items(set), Method::Annotate(method)) => tags::round(self, &method, set, &cut, protocol, watch),
+            (Units::Problems(set), Method::Match(method)) => matches::round(self, &method, set, &cut, protocol, watch),
             _ => Err(Usage("methods: expected methods of one task".into()).into()), // ruled out before reading
         }
     }
@@ -391,7 +504,7 @@ impl Entry {
 }
 
 /// A calibration as a report shows it.
-fn reliability(k: Option<usize>, calibration: &Calibration) -> Reliability {
+pub(super) fn reliability(k: Option<usize>, calibration: &Calibration) -> Reliability {
     let bins = calibration.bins.iter().enumerate().filter(|(_, bin)| bin.count > 0).map(|(i, bin)| Bin {
         low: i as f64 / 10.0,
         high: (i + 1) as f64 / 10.0,
@@ -429,6 +542,9 @@ fn tests(entries: &[Entry], metrics: usize) -> Vec<Test> {
     let mut all = vec![];
     for metric in 0..metrics {
         let one = |&(a, b): &(usize, usize)| {
+            if let Some(test) = matches::pooled_test(metric, (a, b), results[a], results[b]) {
+                return test;
+            }
             let both = results[a].values[metric].iter().zip(&results[b].values[metric]);
             let (x, y): (Vec<f64>, Vec<f64>) = both.filter_map(|(x, y)| Some(((*x)?, (*y)?))).unzip();
             let (low, high) = stats::paired_interval(&x, &y, BOOTSTRAP);

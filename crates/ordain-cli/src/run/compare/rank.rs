@@ -91,5 +91,13 @@ fn keep(entry: &mut Entry, model: Fitted) {
     entry.bytes = entry.bytes.max(model_file::to_bytes(&model).len());
     entry.support = entry.support.max(model.ranker.weights.iter().filter(|&&w| w != 0.0).count());
     let (report, settings, chosen) = (model.facts.report, model.facts.settings, model.facts.chosen);
-    entry.trained.push(Trained { report, settings, chosen, core: None, floor: None, below_floor: false });
+    entry.trained.push(Trained {
+        report,
+        settings,
+        chosen,
+        core: None,
+        floor: None,
+        below_floor: false,
+        approximate: None,
+    });
 }

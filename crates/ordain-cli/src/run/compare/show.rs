@@ -1,11 +1,12 @@
 //! A comparison as a table, as JSON, and as a report.
 
 use super::{Comparison, Entry, Test, Trained, best_and_level};
-use crate::report::{ChoicePart, MethodPart, Report, TestPart, Words};
+use crate::report::{ChoicePart, MethodPart, Reliability, Report, TestPart, Words};
 use crate::run::evaluate::{cells, command_line, watched};
+use crate::run::matches::evaluate as matches;
 use crate::run::tags::evaluate::{left_out, losses, remarks, skipped};
 use crate::screen::{assignments, four, table};
-use ordain::method::Task;
+use ordain::method::{Choice, MatchMethod, Method, Task};
 use ordain::metric::Metric;
 use serde_json::{Map, Value, json};
 
@@ -53,14 +54,18 @@ pub(super) fn text(all: &Comparison) -> String {
             .collect();
         text += &format!("\nmeans of the {} fold means:\n{}", all.folds.len(), table(&head, &rows));
     }
-    if all.task == Task::Annotate && entries.len() > 1 {
+    if all.task != Task::Rank && entries.len() > 1 {
         text += &differences(all, 0);
     }
     for entry in entries {
         text += &choices(entry, &all.folds, all.folded);
     }
     for (entry, reliability) in entries.iter().filter_map(|entry| Some((entry, entry.reliability()?))) {
-        let what = reliability.k.map_or("of labels".to_owned(), |k| format!("of the first {k} places"));
+        let what = match (reliability.k, all.task) {
+            (Some(k), _) => format!("of the first {k} places"),
+            (None, Task::Match) => "of edges".to_owned(),
+            (None, _) => "of labels".to_owned(),
+        };
         text +=
             &format!("\n{}: probabilities {what}, expected calibration error {:.4}\n", entry.label, reliability.error);
     }
@@ -68,20 +73,28 @@ pub(super) fn text(all: &Comparison) -> String {
     let skipped = entries.first().map_or(String::new(), |entry| match all.task {
         Task::Rank => format!("{} left out (nothing relevant)", entry.result.skipped()),
         Task::Annotate => skipped(&entry.result),
+        Task::Match => matches::skipped(&entry.result),
     });
+    let convention = match all.task {
+        Task::Match => String::new(),
+        _ => format!("; convention {}", all.measures.convention),
+    };
     text += &format!(
-        "\n{} test {}, {skipped}; convention {}; ± is half a 95 % bootstrap interval; data read in {:.2} s\n",
+        "\n{} test {}, {skipped}{convention}; ± is half a 95 % bootstrap interval; data read in {:.2} s\n",
         all.tested.len(),
         words.units,
-        all.measures.convention,
         all.load
     );
     text
 }
 
-/// What the metrics of labels mean where it is not plain.
+/// What metrics mean where it is not plain.
 fn notes(metrics: &[Metric], task: Task) -> Vec<String> {
-    if task == Task::Annotate { remarks(metrics) } else { losses(metrics).into_iter().collect() }
+    match task {
+        Task::Rank => losses(metrics).into_iter().collect(),
+        Task::Annotate => remarks(metrics),
+        Task::Match => matches::remarks(metrics),
+    }
 }
 
 /// All differences by one metric, with their intervals.
@@ -97,13 +110,24 @@ fn differences(all: &Comparison, metric: usize) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = tests.iter().map(row).collect();
-    format!("\ndifferences in {}, paired by item:\n{}", all.measures.metrics[metric], table(&head, &rows))
+    let (name, unit) = (all.measures.metrics[metric], all.task.unit());
+    format!("\ndifferences in {name}, paired by {unit}:\n{}", table(&head, &rows))
+}
+
+/// Whether settings are left to validation; a temperature that is fitted there is no setting.
+fn leaves_open(method: &Method) -> bool {
+    match method {
+        Method::Match(MatchMethod::MatchMargin(margin)) => {
+            margin.scale == Choice::Auto || margin.lambda == Choice::Auto
+        }
+        other => other.chooses(),
+    }
 }
 
 /// What the data chose for one method.
 fn choices(entry: &Entry, folds: &[usize], folded: bool) -> String {
     let chosen = entry.chosen();
-    if chosen.iter().all(Map::is_empty) && !entry.method.chooses() {
+    if chosen.iter().all(Map::is_empty) && !leaves_open(&entry.method) {
         return String::new();
     }
     let by = if entry.method.chooses() { "chosen by validation" } else { "chosen by the training part" };
@@ -161,22 +185,26 @@ fn method(entry: &Entry, all: &Comparison) -> Value {
     if let Some(reliability) = entry.reliability() {
         method["calibration"] = match all.task {
             Task::Rank => json!(reliability),
-            Task::Annotate => {
-                let bins = reliability.bins.iter().map(|bin| {
-                    json!({"low": bin.low, "high": bin.high, "labels": bin.documents, "predicted": bin.predicted,
-                           "observed": bin.observed})
-                });
-                json!({"error": reliability.error, "bins": bins.collect::<Value>()})
-            }
+            Task::Annotate | Task::Match => calibration(&reliability, words(all.task).things),
         };
     }
     method
+}
+
+/// How probabilities come true, in JSON.
+pub(in crate::run) fn calibration(reliability: &Reliability, things: &str) -> Value {
+    let bins = reliability.bins.iter().map(|bin| {
+        json!({"low": bin.low, "high": bin.high, things: bin.documents, "predicted": bin.predicted,
+               "observed": bin.observed})
+    });
+    json!({"error": reliability.error, "bins": bins.collect::<Value>()})
 }
 
 fn words(task: Task) -> Words {
     match task {
         Task::Rank => Words::RANK,
         Task::Annotate => Words::ANNOTATE,
+        Task::Match => Words::MATCH,
     }
 }
 
@@ -192,7 +220,7 @@ pub(super) fn report(all: &Comparison) -> Report {
             cell.level = marks[m].1.contains(&i);
         }
         let choice = |(fold, trained): (&usize, &Trained)| match all.task {
-            Task::Rank => scale_choice(*fold, trained),
+            Task::Rank | Task::Match => scale_choice(*fold, trained),
             Task::Annotate => link_choice(*fold, trained),
         };
         MethodPart {
@@ -209,6 +237,7 @@ pub(super) fn report(all: &Comparison) -> Report {
             links: entry.links.clone(),
             reliability: entry.reliability(),
             places: entry.places.clone(),
+            pictures: entry.pictures.clone(),
         }
     });
     Report {
@@ -216,7 +245,10 @@ pub(super) fn report(all: &Comparison) -> Report {
         command: command_line(),
         version: env!("CARGO_PKG_VERSION").into(),
         words: words(all.task),
-        convention: all.measures.convention.to_string(),
+        convention: match all.task {
+            Task::Match => String::new(),
+            _ => all.measures.convention.to_string(),
+        },
         units: all.tested.len(),
         skipped: entries.first().map_or(0, |e| e.result.skipped()),
         folds,
@@ -224,7 +256,7 @@ pub(super) fn report(all: &Comparison) -> Report {
         notes: notes(metrics, all.task),
         left_out: match all.task {
             Task::Rank => vec![],
-            Task::Annotate => entries.first().map(|e| left_out(&e.result)).unwrap_or_default(),
+            Task::Annotate | Task::Match => entries.first().map(|e| left_out(&e.result)).unwrap_or_default(),
         },
         watched: metrics[watched].to_string(),
         watched_is_loss: metrics[watched].is_loss(),
@@ -260,11 +292,12 @@ fn add(lines: &mut Lines, name: String, point: (f64, f64)) {
 fn scale_choice(fold: usize, trained: &Trained) -> Option<ChoicePart> {
     let chosen = trained.chosen.as_ref()?;
     let mut lines: Lines = vec![];
-    let mut taken = (String::new(), 0.0, f64::NEG_INFINITY);
+    let loss = chosen.metric.parse::<Metric>().is_ok_and(Metric::is_loss);
+    let mut taken = (String::new(), 0.0, if loss { f64::INFINITY } else { f64::NEG_INFINITY });
     for candidate in &chosen.candidates {
         let scale = format!("scale={}", candidate.settings.get("scale")?.as_str()?);
         let lambda = candidate.settings.get("lambda")?.as_f64()?;
-        if candidate.value > taken.2 {
+        if if loss { candidate.value < taken.2 } else { candidate.value > taken.2 } {
             taken = (format!("{scale}, lambda={}", short(lambda)), lambda, candidate.value);
         }
         add(&mut lines, scale, (lambda, candidate.value));

@@ -92,6 +92,7 @@ fn keep(entry: &mut Entry, model: FittedTags) {
         core: (entry.method.name() == "cstar").then_some(core),
         floor: model.facts.floor,
         below_floor: model.facts.below_floor(),
+        approximate: None,
         report: model.facts.report,
         settings: model.facts.settings,
         chosen: model.facts.chosen,

@@ -2,7 +2,7 @@
 
 use super::{rank_name, read_for, refuse_missing};
 use crate::args::Explain;
-use crate::plan::Usage;
+use crate::plan::{self, Usage};
 use crate::screen::{Screen, four, table};
 use anyhow::Result;
 use ordain::method::tagger::ranked;
@@ -14,13 +14,12 @@ const SHOWN: usize = 20;
 
 pub(in crate::run) fn run(model: &FittedTags, args: &Explain, screen: &Screen) -> Result<()> {
     let tagger = &model.tagger;
+    let query = plan::explained(args.query.as_ref())?;
     refuse_missing(&args.reading)?;
     let set = read_for(tagger, std::slice::from_ref(&args.data), args.reading.labels.as_deref(), screen)?;
-    let i = set.find_item(&args.query)?;
-    let item = tagger
-        .predict(&set, &[i as u32])?
-        .pop()
-        .ok_or_else(|| anyhow::anyhow!("item {} has no prediction", args.query))?;
+    let i = set.find_item(query)?;
+    let item =
+        tagger.predict(&set, &[i as u32])?.pop().ok_or_else(|| anyhow::anyhow!("item {query} has no prediction"))?;
     let order = ranked(&item.values);
     let pick = |wanted: &Option<String>, other: Option<usize>| match wanted {
         Some(name) => Ok(set.find_label(name)?),

@@ -14,7 +14,7 @@ use crate::args::Reading;
 use crate::plan::Usage;
 use crate::screen::Screen;
 use anyhow::Result;
-use ordain::data::{TagReading, TagSet, is_tags, read_tags};
+use ordain::data::{TagReading, TagSet, is_matches, is_tags, read_tags};
 use ordain::method::{Tagger, Trainer};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -52,6 +52,17 @@ pub(super) fn are_items(path: &Path, reading: &Reading) -> bool {
 
 /// Says that a file holds queries, where that is why it cannot be read.
 fn not_items(error: ordain::Error, who: &str) -> ordain::Error {
+    let problems = match &error {
+        ordain::Error::Parse { path, .. } | ordain::Error::Content { path, .. } if is_matches(path) => Some(path),
+        _ => None,
+    };
+    if let Some(path) = problems {
+        return ordain::Error::Content {
+            path: path.clone(),
+            expected: format!("items with labels, because {who} annotates"),
+            found: "two sides with edges between them, which matchmap and matchmargin are for".into(),
+        };
+    }
     match error {
         ordain::Error::Parse { path, found, .. } if found.starts_with("\"qid:") => ordain::Error::Content {
             path,
@@ -98,16 +109,15 @@ pub(super) fn refuse_missing(reading: &Reading) -> Result<()> {
     }
 }
 
-/// Refuses items where a model that ranks wants queries.
+/// Refuses items, and problems of matching, where a model that ranks wants queries.
 pub(super) fn refuse_items(model: &Path, data: &[PathBuf], reading: &Reading) -> Result<()> {
+    let expected = format!("queries with documents, because {} is a model that ranks", model.display());
+    super::matches::refuse_problems(&expected, data, reading)?;
     match data.iter().find(|path| are_items(path, reading)) {
         None => Ok(()),
-        Some(path) => Err(ordain::Error::Content {
-            path: path.clone(),
-            expected: format!("queries with documents, because {} is a model that ranks", model.display()),
-            found: "items with labels".into(),
+        Some(path) => {
+            Err(ordain::Error::Content { path: path.clone(), expected, found: "items with labels".into() }.into())
         }
-        .into()),
     }
 }
 

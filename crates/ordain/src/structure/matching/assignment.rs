@@ -500,6 +500,7 @@ impl Search {
         self.distance.resize(cols, 0.0);
         self.from.resize(cols, 0);
         self.least.resize(cols / BLOCK, 0.0);
+        self.restart();
         self.settled.reserve(rows);
         self.later.reserve(rows);
         self.read.reserve(rows);

@@ -136,7 +136,8 @@ impl Work {
             for i in rows.clone().rev() {
                 let at = (i - rows.start) * states;
                 let (weights, out) = (&self.weights[i * k..(i + 1) * k], &mut marginals[i * k..(i + 1) * k]);
-                step_back(&self.inside[at..at + states], &self.back, self.stay[i], weights, &mut self.spare, out);
+                let forward = &self.inside[at..at + states];
+                step_back::<{ MOST - 3 }>(forward, &self.back, self.stay[i], weights, |_| true, &mut self.spare, out);
                 out.iter_mut().zip(weights).for_each(|(p, w)| *p *= w / z);
                 std::mem::swap(&mut self.back, &mut self.spare);
             }
@@ -151,7 +152,7 @@ impl Work {
         self.inside[..states].copy_from_slice(&self.starts[b * states..(b + 1) * states]);
         for (i, row) in rows.clone().enumerate() {
             let (old, new) = self.inside[i * states..(i + 2) * states].split_at_mut(states);
-            step(old, self.stay[row], &self.weights[row * k..(row + 1) * k], new);
+            step(old, self.stay[row], &self.weights[row * k..(row + 1) * k], |_| true, new);
         }
         rows
     }
@@ -160,7 +161,9 @@ impl Work {
 /// One document forward: `new[S] = stay·old[S] + Σ_{j ∈ S} w_j old[S∖j]`.
 ///
 /// The three lowest places are the lanes of a group of eight states, moved between by hand; the others join whole groups.
-fn step(old: &[f64], stay: f64, w: &[f64], new: &mut [f64]) {
+/// Groups that are not `wanted` become 0.
+#[inline(always)]
+pub(super) fn step(old: &[f64], stay: f64, w: &[f64], wanted: impl Fn(usize) -> bool, new: &mut [f64]) {
     if w.len() < 3 {
         for (set, new) in new.iter_mut().enumerate() {
             *new = stay * old[set]
@@ -170,6 +173,10 @@ fn step(old: &[f64], stay: f64, w: &[f64], new: &mut [f64]) {
     }
     let (groups, _) = old.as_chunks::<8>();
     for (h, new) in new.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        if !wanted(h) {
+            *new = [0.0; 8];
+            continue;
+        }
         let o = &groups[h];
         let mut x = o.map(|o| stay * o);
         for lane in [1, 3, 5, 7] {
@@ -195,7 +202,18 @@ fn step(old: &[f64], stay: f64, w: &[f64], new: &mut [f64]) {
 }
 
 /// One document backward: `new[S] = stay·back[S] + Σ_{j ∉ S} w_j back[S∪j]`, and `sums[j] = Σ_{S ∌ j} forward[S] back[S∪j]`.
-fn step_back(forward: &[f64], back: &[f64], stay: f64, w: &[f64], new: &mut [f64], sums: &mut [f64]) {
+///
+/// `HIGH` is the most places there are above the lowest three. Groups that are not `wanted` become 0.
+#[inline(always)]
+pub(super) fn step_back<const HIGH: usize>(
+    forward: &[f64],
+    back: &[f64],
+    stay: f64,
+    w: &[f64],
+    wanted: impl Fn(usize) -> bool,
+    new: &mut [f64],
+    sums: &mut [f64],
+) {
     sums.fill(0.0);
     if w.len() < 3 {
         for set in 0..back.len() {
@@ -209,8 +227,12 @@ fn step_back(forward: &[f64], back: &[f64], stay: f64, w: &[f64], new: &mut [f64
     }
     let (groups, all) = (back.as_chunks::<8>().0, back.len() / 8 - 1);
     let mut low = [[0.0; 8]; 3];
-    let mut high = [[0.0; 8]; MOST - 3];
+    let mut high = [[0.0; 8]; HIGH];
     for (h, (f, new)) in forward.as_chunks::<8>().0.iter().zip(new.as_chunks_mut::<8>().0).enumerate() {
+        if !wanted(h) {
+            *new = [0.0; 8];
+            continue;
+        }
         let g = &groups[h];
         let mut x = g.map(|g| stay * g);
         for (j, lanes) in [[0, 2, 4, 6], [0, 1, 4, 5], [0, 1, 2, 3]].into_iter().enumerate() {

@@ -1,0 +1,47 @@
+//! `ordain convert` of edges and points.
+
+use crate::args::Convert;
+use crate::plan::{self, Usage};
+use crate::screen::Screen;
+use anyhow::Result;
+use ordain::data::{self, PointFeature, read_matches, write_contexts, write_matches};
+use serde_json::json;
+use std::path::Path;
+
+pub(in crate::run) fn run(args: &Convert, screen: &Screen) -> Result<()> {
+    let reading = plan::match_reading(&args.reading, &args.points)?;
+    let output = args.output.display().to_string();
+    let loud = screen.json && output != "-";
+    if reading.pairs.is_none() && is_frames(&args.input)? {
+        if reading.features.iter().any(|feature| *feature != PointFeature::ShapeContext) {
+            let text = "--features: points of frames alone give shape-context; with --pairs FILE, which says which frames belong together, all features of their edges";
+            return Err(Usage(text.into()).into());
+        }
+        let points = write_contexts(&args.input, &args.output)?;
+        if loud {
+            screen.document(&json!({"rows": points, "output": output}))?;
+        }
+        screen.say(&format!(
+            "wrote the shape contexts of {points} points to {output}; with --pairs FILE it would be edges"
+        ));
+        return Ok(());
+    }
+    let (mut set, _) = read_matches(&[vec![args.input.clone()]], &reading)?;
+    set.fill(reading.missing, &set.all());
+    write_matches(&set, &args.output)?;
+    if loud {
+        screen.document(&json!({"rows": set.edges(), "units": set.len(), "output": output}))?;
+    }
+    screen.say(&format!("wrote {} edges of {} to {output}", set.edges(), super::problems(set.len())));
+    Ok(())
+}
+
+/// Whether a file holds points of frames, by its header.
+fn is_frames(path: &Path) -> Result<bool> {
+    let text = data::read_whole(path)?;
+    let header = text.split(|&b| b == b'\n').next().unwrap_or_default();
+    let words = String::from_utf8_lossy(header).to_lowercase();
+    let names: Vec<&str> =
+        words.split([',', '\t']).map(|word| word.trim_matches(['"', '\u{feff}', '\r', ' '])).collect();
+    Ok(["frame", "point", "x", "y"].iter().all(|name| names.contains(name)) && !names.contains(&"left"))
+}

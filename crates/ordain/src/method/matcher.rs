@@ -1,0 +1,414 @@
+//! The fitted matcher: a weight for each feature of an edge, and what staying unmatched is worth.
+
+use super::linear::contributions;
+use super::{Candidate, Chosen, Contribution, Positive};
+use crate::data::scale::{Affine, Scale, Scaling};
+use crate::data::{Aligned, Columns, MatchSet, Missing, Truth};
+use crate::error::{Error, Result};
+use crate::metric::{Evaluation, Metric, SaidMatches, evaluate_matches};
+use crate::scorer::edges::{Edges, NULL_UNIT};
+use crate::scorer::rows;
+use crate::solver::run::Report;
+use crate::structure::matching::best::{self, best, forbidden};
+use crate::structure::matching::engine;
+use crate::structure::matching::graph::Graph;
+use crate::structure::matching::{Accuracy, Engine, Sum};
+use crate::traits::Scorer;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Scores edges by a weighted sum of their scaled features, and matches the two sides so that the sum is largest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matcher {
+    /// One weight per column.
+    pub weights: Vec<f64>,
+    /// The score of an item that stays unmatched; `None` where all of the lesser side have to be matched.
+    pub null: Option<f64>,
+    /// What scores are divided by before they become probabilities; `None` where there are none.
+    pub temperature: Option<f64>,
+    /// How probabilities are found.
+    pub engine: Engine,
+    /// The columns, by name.
+    pub columns: Columns,
+    /// How they are scaled.
+    pub scale: Scale,
+    /// Offsets and factors of `scale=global` and `scale=matched`.
+    pub global: Option<Affine>,
+    /// What missing values mean.
+    pub missing: Missing,
+    /// What is put in their place, with `missing=mean`.
+    pub means: Option<Vec<f32>>,
+    /// The seed of samples, where probabilities are found by drawing them.
+    pub seed: u64,
+}
+
+/// One match.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Match {
+    /// The edge, by its number within the problem.
+    pub edge: u32,
+    /// Its score.
+    pub score: f64,
+    /// How likely it is, of models that know.
+    pub probability: Option<f64>,
+    /// By how much the best sum of scores falls without this edge; infinite where nothing else is possible.
+    pub margin: f64,
+    /// When a person should look at it: 1 for the most doubtful of its problem.
+    pub check: usize,
+}
+
+/// What a matcher says of one problem.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MatchPrediction {
+    /// The matches, by left item.
+    pub matches: Vec<Match>,
+    /// Left items without a match.
+    pub left: Vec<u32>,
+    /// Right items without a match.
+    pub right: Vec<u32>,
+    /// The probability of every edge, then with nulls of every left and every right item to stay unmatched.
+    pub probabilities: Option<Vec<f64>>,
+    /// How probabilities were found, and how near they are.
+    pub sum: Option<Sum>,
+    /// Minus the log of the probability of the right matching, where all of it is known and there are probabilities.
+    pub nll: Option<f64>,
+}
+
+impl Matcher {
+    /// A matcher that has learned nothing: these weights on the features of a set as they are, all of the lesser side matched, no probabilities.
+    ///
+    /// ```
+    /// use ordain::{data::synthetic::Silhouettes, method::Matcher};
+    /// let (set, _) = Silhouettes::default().make();
+    /// let matcher = Matcher::unlearned(&set, vec![-1.0; set.features.cols()]); // the less two contexts differ, the better
+    /// let wrong = matcher.evaluate(&set, &set.all(), &["hamming".parse()?])?.mean(0);
+    /// assert!(wrong > 0.05 && wrong < 0.6);
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
+    pub fn unlearned(set: &MatchSet, weights: Vec<f64>) -> Self {
+        Self {
+            weights,
+            null: None,
+            temperature: None,
+            engine: Engine::Auto,
+            columns: set.columns.clone(),
+            scale: Scale::None,
+            global: None,
+            missing: Missing::Error,
+            means: None,
+            seed: 0,
+        }
+    }
+
+    /// Makes data fit this model: columns by name, gaps filled. Returns the numbered columns in which they differ.
+    pub fn prepare(&self, set: &mut MatchSet) -> Result<Aligned> {
+        let differ = set.align(&self.columns)?;
+        if self.missing != Missing::Error {
+            set.fill_missing(self.means.as_deref());
+        }
+        Ok(differ)
+    }
+
+    fn scaling(&self, set: &MatchSet) -> Scaling {
+        match &self.global {
+            Some(affine) => Scaling::Global(affine.clone()),
+            None => Scaling::learn(self.scale, set, &[]),
+        }
+    }
+
+    /// Weights and the null as the parameters of a scorer.
+    fn theta(&self) -> Vec<f64> {
+        self.weights.iter().copied().chain(self.null.map(|null| null / NULL_UNIT)).collect()
+    }
+
+    /// What the model says of some problems; the set must be [prepared](Self::prepare).
+    ///
+    /// The best matching of each, and where the model has a temperature the probability of every edge. In parallel over problems.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Data`] naming the problem and the item where forbidden edges leave no matching.
+    pub fn predict(&self, set: &MatchSet, units: &[u32]) -> Result<Vec<MatchPrediction>> {
+        self.answer(set, units, true)
+    }
+
+    /// The same, with margins or without (infinite): they cost a search for every match.
+    pub fn answer(&self, set: &MatchSet, units: &[u32], margins: bool) -> Result<Vec<MatchPrediction>> {
+        let scaling = self.scaling(set);
+        let edges = scorer(set, units, &scaling, self.null.is_some());
+        let theta = self.theta();
+        (0..units.len())
+            .into_par_iter()
+            .map_init(Default::default, |work: &mut (rows::Work, best::Work, engine::Work), n| {
+                let p = units[n] as usize;
+                let graph = graph_of(set, p, self.null.is_some())?;
+                let mut s = vec![0.0; graph.table()];
+                edges.scores(n, &theta, &mut s, &mut work.0);
+                self.answer_one((set, p), &graph, &s, margins, (&mut work.1, &mut work.2))
+                    .map_err(|error| named(error, set, p))
+            })
+            .collect()
+    }
+
+    fn answer_one(
+        &self,
+        (set, p): (&MatchSet, usize),
+        graph: &Graph,
+        s: &[f64],
+        with_margins: bool,
+        (best_work, work): (&mut best::Work, &mut engine::Work),
+    ) -> Result<MatchPrediction> {
+        let found: Vec<u32> = best(graph, s, best_work)?.edges.to_vec();
+        let mut margins = vec![f64::INFINITY; found.len()];
+        if with_margins {
+            forbidden(graph, s, best_work, &mut margins)?;
+        }
+        let (mut sum, mut probabilities, mut nll) = (None, None, None);
+        if let Some(t) = self.temperature {
+            let warm: Vec<f64> = s.iter().map(|s| s / t).collect();
+            let mut marginals = vec![0.0; graph.table()];
+            let made = engine::log_sum(self.engine, graph, &warm, self.seed ^ p as u64, work, &mut marginals)?;
+            let problem = set.problem(p);
+            let right: Vec<u32> = problem.matched().map(|e| e as u32).collect();
+            if problem.is_known() && (self.null.is_some() || right.len() == graph.lesser()) {
+                nll = Some(made.log_z - graph.score(&warm, &right));
+            }
+            (sum, probabilities) = (Some(made), Some(marginals));
+        }
+        let mut matches: Vec<Match> = found
+            .iter()
+            .zip(margins)
+            .map(|(&edge, margin)| Match {
+                edge,
+                score: s[edge as usize],
+                probability: probabilities.as_ref().map(|p| p[edge as usize]),
+                margin,
+                check: 0,
+            })
+            .collect();
+        let mut order: Vec<usize> = (0..matches.len()).collect();
+        order.sort_by(|&a, &b| {
+            let (a, b) = (&matches[a], &matches[b]);
+            let sure = |m: &Match| m.probability.unwrap_or(0.0);
+            sure(a).total_cmp(&sure(b)).then(a.margin.total_cmp(&b.margin)).then(a.edge.cmp(&b.edge))
+        });
+        order.into_iter().enumerate().for_each(|(check, m)| matches[m].check = check + 1);
+        let (mut left, mut right) = (vec![true; graph.left()], vec![true; graph.right()]);
+        for m in &matches {
+            let (i, j) = graph.ends(m.edge as usize);
+            (left[i], right[j]) = (false, false);
+        }
+        let free = |side: Vec<bool>| (0u32..).zip(side).filter(|&(_, free)| free).map(|(i, _)| i).collect();
+        Ok(MatchPrediction { matches, left: free(left), right: free(right), probabilities, sum, nll })
+    }
+
+    /// Measures the model on some problems.
+    pub fn evaluate(&self, set: &MatchSet, units: &[u32], metrics: &[Metric]) -> Result<Evaluation> {
+        // probabilities cost more than the best matching: they are found only where they are asked for
+        let plain = Self { temperature: None, ..self.clone() };
+        let model = if metrics.iter().any(|metric| metric.of_probabilities()) { self } else { &plain };
+        evaluate_said(set, units, &model.answer(set, units, false)?, metrics)
+    }
+
+    /// What each feature adds to the score of one edge of problem `p` over another; the largest first.
+    pub fn explain(&self, set: &MatchSet, p: usize, above: usize, below: usize) -> Vec<Contribution> {
+        let start = set.span(p).start;
+        contributions(set, p, &self.scaling(set), &self.weights, start + above, start + below)
+    }
+
+    /// The score of every edge of problem `p`.
+    pub fn scores(&self, set: &MatchSet, p: usize) -> Vec<f64> {
+        let (scaling, units) = (self.scaling(set), [p as u32]);
+        let mut s = vec![0.0; set.span(p).len()];
+        rows::Rows::new(set, &units, &scaling).scores(0, &self.weights, &mut s, &mut rows::Work::default());
+        s
+    }
+
+    /// Refuses numbers that do not fit together.
+    pub fn check(&self) -> Result<()> {
+        let d = self.columns.names.len();
+        let sized = |affine: &Affine| affine.offset.len() == d && affine.factor.len() == d;
+        let right = self.weights.len() == d
+            && self.temperature.is_none_or(|t| Positive::new(t).is_ok())
+            && self.global.as_ref().is_none_or(sized)
+            && (self.global.is_some() == matches!(self.scale, Scale::Global | Scale::Matched));
+        match right {
+            true => Ok(()),
+            false => Err(Error::Data { expected: "a matcher whose parts fit".into(), found: "another".into() }),
+        }
+    }
+}
+
+/// Measures what was said of some problems.
+pub fn evaluate_said(
+    set: &MatchSet,
+    units: &[u32],
+    said: &[MatchPrediction],
+    metrics: &[Metric],
+) -> Result<Evaluation> {
+    let said: Vec<SaidMatches> = units
+        .iter()
+        .zip(said)
+        .map(|(&p, said)| SaidMatches {
+            edges: said.matches.iter().map(|m| m.edge).collect(),
+            probabilities: said.probabilities.as_ref().map(|all| all[..set.span(p as usize).len()].to_vec()),
+            nll: said.nll,
+        })
+        .collect();
+    evaluate_matches(set, units, &said, metrics)
+}
+
+/// The edges of a problem.
+pub(super) fn graph_of(set: &MatchSet, p: usize, null: bool) -> Result<Graph> {
+    let problem = set.problem(p);
+    Graph::new(problem.left.len(), problem.right.len(), &problem.edges, null)
+}
+
+/// The scorer of some problems.
+pub(super) fn scorer<'a>(set: &'a MatchSet, units: &'a [u32], scaling: &'a Scaling, null: bool) -> Edges<'a> {
+    let items = |p: u32| set.problem(p as usize).left.len() + set.problem(p as usize).right.len();
+    Edges::new(set, units, scaling, null.then_some(&items as &dyn Fn(u32) -> usize))
+}
+
+/// An error of a problem, with its name and that of the item.
+pub(super) fn named(error: Error, set: &MatchSet, p: usize) -> Error {
+    let problem = set.problem(p);
+    match error {
+        Error::Infeasible { side, index } => {
+            let (side, names) = if side == "row" { ("left", &problem.left) } else { ("right", &problem.right) };
+            Error::Data {
+                expected: format!(
+                    "problem {:?}: a match for every item of the lesser side (null=true lets items stay unmatched)",
+                    problem.name
+                ),
+                found: format!(
+                    "{side} item {:?} that cannot be matched: its candidates are all needed by others",
+                    names[index]
+                ),
+            }
+        }
+        Error::Data { expected, found } => {
+            Error::Data { expected: format!("problem {:?}: {expected}", problem.name), found }
+        }
+        other => other,
+    }
+}
+
+/// What is known of the training of a matcher, besides the parameters that it gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MatchFacts {
+    /// The method.
+    pub method: String,
+    /// Every setting, as it was used in the end.
+    pub settings: Map<String, Value>,
+    /// What was asked of the settings that can be left to validation.
+    pub asked: Map<String, Value>,
+    /// Digest of the data.
+    pub data: String,
+    /// Edges fitted on.
+    pub edges: usize,
+    /// Problems fitted on.
+    pub problems: usize,
+    /// Problems of which nothing is known, which are left out.
+    pub blank_problems: usize,
+    /// Problems of which some edges are unknown.
+    pub partly_known: usize,
+    /// How many sums over matchings were found by which engine, at the end.
+    pub engines: Map<String, Value>,
+    /// How near these sums are: `exact`, `certified`, `estimated` or `approximate`, the worst of them.
+    pub accuracy: String,
+    /// The largest error that is known of a probability, where one is.
+    pub error: Option<f64>,
+    /// How the solver ended.
+    #[serde(flatten)]
+    pub report: Report,
+    /// Whether the fit is on training and validation together.
+    pub refit: bool,
+    /// How settings were chosen, if any were.
+    pub chosen: Option<Chosen>,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// A trained matcher.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FittedMatch {
+    /// What matches.
+    pub matcher: Matcher,
+    /// Where it comes from.
+    pub facts: MatchFacts,
+}
+
+/// What a method is fitted on.
+pub struct MatchTraining<'a> {
+    /// The data.
+    pub set: &'a MatchSet,
+    /// The problems to fit on.
+    pub train: &'a [u32],
+    /// The problems to choose on; without them every fifth problem of `train` is held out where something is to be chosen.
+    pub valid: Option<&'a [u32]>,
+    /// What the choice is by; without it `hamming`, or with nulls `f1`.
+    pub by: Option<Metric>,
+    /// Whether the model is fitted again on `train` and `valid` together after the choice.
+    pub refit: bool,
+    /// The seed of whatever is random.
+    pub seed: u64,
+    /// What missing values mean; they are filled already.
+    pub missing: Missing,
+    /// What they were filled with, with [`Missing::Mean`].
+    pub means: Option<&'a [f32]>,
+}
+
+impl<'a> MatchTraining<'a> {
+    /// A fit on the problems `train`: choices on problems held out of them, then a fit on all of them.
+    pub fn new(set: &'a MatchSet, train: &'a [u32]) -> Self {
+        Self { set, train, valid: None, by: None, refit: true, seed: 0, missing: Missing::Error, means: None }
+    }
+}
+
+/// How sums over matchings were found, and the worst of their accuracies.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sums {
+    /// How many by which engine.
+    pub engines: Map<String, Value>,
+    worst: u8,
+    error: Option<f64>,
+}
+
+impl Sums {
+    /// Adds one.
+    pub fn add(&mut self, sum: &Sum) {
+        let count = self.engines.entry(sum.by.name()).or_insert(0.into());
+        *count = (count.as_u64().unwrap_or(0) + 1).into();
+        let (rank, error) = match sum.accuracy {
+            Accuracy::Exact => (0, None),
+            Accuracy::Certified(error) => (1, Some(error)),
+            Accuracy::Estimated(error) => (2, Some(error)),
+            Accuracy::Approximate => (3, None),
+        };
+        self.worst = self.worst.max(rank);
+        self.error = self.error.into_iter().chain(error).reduce(f64::max);
+    }
+
+    /// The worst accuracy, by name.
+    pub fn accuracy(&self) -> &'static str {
+        ["exact", "certified", "estimated", "approximate"][usize::from(self.worst)]
+    }
+
+    /// The largest error that is known.
+    pub fn error(&self) -> Option<f64> {
+        self.error
+    }
+}
+
+/// Whether anything is known of a problem.
+pub(super) fn tells(set: &MatchSet, p: u32) -> bool {
+    set.problem(p as usize).truth.iter().any(|&truth| truth != Truth::Unknown)
+}
+
+/// A candidate of a choice.
+pub(super) fn candidate(scale: Scale, lambda: f64, value: f64) -> Candidate {
+    let settings = Map::from_iter([("scale".into(), scale.name().into()), ("lambda".into(), lambda.into())]);
+    Candidate { settings, value }
+}

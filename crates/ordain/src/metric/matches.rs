@@ -1,0 +1,124 @@
+//! Metrics of matchings.
+
+use super::calibration::Calibration;
+use super::{Evaluation, Kind, Metric, transposed};
+use crate::data::{MatchSet, Problem, Truth};
+use crate::error::{Error, Result};
+
+/// Edges that are less likely than this say nothing about calibration: nearly all are.
+const LEAST: f64 = 0.01;
+
+/// What is said of one problem.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SaidMatches {
+    /// The edges that are matched.
+    pub edges: Vec<u32>,
+    /// The probability of every edge, of models that have them.
+    pub probabilities: Option<Vec<f64>>,
+    /// Minus the log of the probability of the right matching, where all of it is known.
+    pub nll: Option<f64>,
+}
+
+/// Measures what is said of the problems `units` of a set.
+///
+/// With the right edges `T` and the matched ones `P` of a problem:
+///
+/// | name | value |
+/// |---|---|
+/// | `hamming` | share of the items of the lesser side (left where both are as large) with another partner than is right; none is a partner too |
+/// | `accuracy` | 1 − `hamming` |
+/// | `precision` | `\|T ∩ P\| / \|P\|`; left out where nothing is matched |
+/// | `recall` | `\|T ∩ P\| / \|T\|`; left out where there is nothing to match |
+/// | `f1` | `2 \|T ∩ P\| / (\|T\| + \|P\|)`; 1 where both are empty |
+/// | `nll` | minus the log of the probability of the right matching |
+/// | `ece` | over all problems together: edges with a probability above .01 in ten equal bins, the mean distance of probability and truth |
+///
+/// An edge of which nobody knows whether it is matched is neither right nor wrong: it is left out of `T` and `P`, and its items of `hamming`,
+/// unless another edge of theirs is known to be matched. A problem of which nothing is known is left out of every metric, one that is
+/// known in part of `nll`.
+///
+/// # Errors
+///
+/// [`Error::Data`] where nothing is known of any problem, for a metric of something else, and for `nll` and `ece` without probabilities.
+pub fn evaluate_matches(set: &MatchSet, units: &[u32], said: &[SaidMatches], metrics: &[Metric]) -> Result<Evaluation> {
+    let refuse = |expected: &str, found: String| Err(Error::Data { expected: expected.into(), found });
+    if said.len() != units.len() {
+        return refuse("an answer for each problem", format!("{} of {}", said.len(), units.len()));
+    }
+    if !units.is_empty() && units.iter().all(|&p| is_blank(set.problem(p as usize))) {
+        return refuse("a column matched that says of edges whether they are", "none, or an empty one".into());
+    }
+    for metric in metrics {
+        let known = matches!(
+            (metric.kind, metric.k),
+            (Kind::Hamming | Kind::Accuracy | Kind::EdgePrecision | Kind::F1 | Kind::Nll | Kind::Ece, _)
+                | (Kind::Recall, None)
+        );
+        if !known {
+            return refuse("hamming, accuracy, precision, recall, f1, nll or ece of matchings", metric.to_string());
+        }
+        if metric.of_probabilities() && said.iter().any(|said| said.probabilities.is_none()) {
+            return refuse(
+                "a model with probabilities (matchmap, or matchmargin with calibrate=true)",
+                format!("{metric} of one without"),
+            );
+        }
+    }
+    let one = |(&p, said): (&u32, &SaidMatches)| measure(set.problem(p as usize), said, metrics);
+    let (rows, calibration): (Vec<_>, Vec<_>) = units.iter().zip(said).map(one).unzip();
+    let mut result = transposed(metrics, rows);
+    if said.iter().all(|said| said.probabilities.is_some()) {
+        result.calibration = calibration;
+    }
+    Ok(result)
+}
+
+fn is_blank(problem: &Problem) -> bool {
+    problem.truth.iter().all(|&truth| truth == Truth::Unknown)
+}
+
+fn measure(problem: &Problem, said: &SaidMatches, metrics: &[Metric]) -> (Vec<Option<f64>>, Calibration) {
+    let mut calibration = Calibration::default();
+    for (&p, &truth) in said.probabilities.iter().flatten().zip(&problem.truth) {
+        if p > LEAST && truth != Truth::Unknown {
+            calibration.add(p.min(1.0), f64::from(u8::from(truth == Truth::Yes)));
+        }
+    }
+    if is_blank(problem) {
+        return (vec![None; metrics.len()], calibration);
+    }
+    let known = |e: &&u32| problem.truth[**e as usize] != Truth::Unknown;
+    let right = problem.matched().count() as f64;
+    let matched = said.edges.iter().filter(known).count() as f64;
+    let both = said.edges.iter().filter(|&&e| problem.truth[e as usize] == Truth::Yes).count() as f64;
+    let hamming = hamming(problem, &said.edges);
+    let value = |metric: &Metric| match metric.kind {
+        Kind::Hamming => hamming,
+        Kind::Accuracy => hamming.map(|wrong| 1.0 - wrong),
+        Kind::EdgePrecision => (matched > 0.0).then(|| both / matched),
+        Kind::Recall => (right > 0.0).then(|| both / right),
+        Kind::Nll => said.nll,
+        Kind::Ece => Some(calibration.error()),
+        _ => Some(if right + matched > 0.0 { 2.0 * both / (right + matched) } else { 1.0 }),
+    };
+    (metrics.iter().map(value).collect(), calibration)
+}
+
+/// The share of the items of the lesser side whose partner is wrong, of those whose partner is known.
+fn hamming(problem: &Problem, edges: &[u32]) -> Option<f64> {
+    let by_left = problem.left.len() <= problem.right.len();
+    let n = problem.left.len().min(problem.right.len());
+    let item = |e: usize| if by_left { problem.edges[e].0 as usize } else { problem.edges[e].1 as usize };
+    let (mut right, mut partner, mut open) = (vec![None; n], vec![None; n], vec![false; n]);
+    for (e, &truth) in problem.truth.iter().enumerate() {
+        match truth {
+            Truth::Yes => right[item(e)] = Some(e),
+            Truth::Unknown => open[item(e)] = true,
+            Truth::No => {}
+        }
+    }
+    edges.iter().for_each(|&e| partner[item(e as usize)] = Some(e as usize));
+    let counted: Vec<usize> = (0..n).filter(|&i| right[i].is_some() || !open[i]).collect();
+    let wrong = counted.iter().filter(|&&i| right[i] != partner[i]).count();
+    (!counted.is_empty()).then(|| wrong as f64 / counted.len() as f64)
+}
