@@ -9,7 +9,7 @@ use std::ops::Range;
 /// What the score of an unmatched item is in units of its parameter: the ridge hardly touches it.
 pub const NULL_UNIT: f64 = 10.0;
 
-/// `s_e = ⟨θ, x_e⟩` for the edges of some problems, [EFM] Eq. (10), as [`Rows`] has it; with nulls each item that stays unmatched
+/// `s_e = ⟨θ, x_e⟩` for the edges of some problems, \[EFM\] Eq. (10), as [`Rows`] has it; with nulls each item that stays unmatched
 /// scores `10·θ_d`, with one more parameter. The table of a problem is that of
 /// [`Graph`](crate::structure::matching::graph::Graph).
 ///
