@@ -216,7 +216,7 @@ fn subject(args: &Evaluate, screen: &Screen) -> Result<Named> {
                     if model.facts.data == set.digest() {
                         screen.say("note: these are the data that the model was trained on");
                     }
-                    let features = matches::strongest(&model.matcher);
+                    let features = strongest(&model.matcher.columns, &model.matcher.weights);
                     let subject = Subject::Problems { set: Box::new(set), matcher: Box::new(model.matcher) };
                     return Ok((subject, model.facts.method, features));
                 }
@@ -240,16 +240,16 @@ fn subject(args: &Evaluate, screen: &Screen) -> Result<Named> {
                 screen.say("note: these are the data that the model was trained on");
             }
             let scores = model.ranker.scores(&set);
-            Ok((Subject::Set { set: Box::new(set), scores }, model.facts.method.clone(), strongest(&model.ranker)))
+            let features = strongest(&model.ranker.columns, &model.ranker.weights);
+            Ok((Subject::Set { set: Box::new(set), scores }, model.facts.method.clone(), features))
         }
         _ => wrong("give MODEL DATA, or DATA with --scores FILE or --feature N, or --run RUN --qrels QRELS"),
     }
 }
 
 /// The features with the largest weights.
-pub(super) fn strongest(ranker: &ordain::method::LinearRanker) -> Vec<(String, f64)> {
-    let mut all: Vec<(String, f64)> =
-        ranker.columns.names.iter().cloned().zip(ranker.weights.iter().copied()).collect();
+pub(super) fn strongest(columns: &data::Columns, weights: &[f64]) -> Vec<(String, f64)> {
+    let mut all: Vec<(String, f64)> = columns.names.iter().cloned().zip(weights.iter().copied()).collect();
     all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
     all.truncate(15);
     all

@@ -6,8 +6,9 @@ use crate::args::Explain;
 use crate::plan::{self, Usage};
 use crate::screen::{Screen, four, table};
 use anyhow::Result;
+use ordain::method::Contribution;
 use ordain::model_file::{self, Model};
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
     let model = match model_file::load_any(&args.model)? {
@@ -42,13 +43,7 @@ pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
     let names = &model.ranker.columns.names;
     if screen.json {
         let document = |row: usize| json!({"id": set.document(row), "rank": place(row), "score": scores[row]});
-        let contributions: Vec<_> = parts
-            .iter()
-            .map(|c| {
-                json!({"feature": names[c.column], "above": c.above, "below": c.below, "difference": c.difference,
-                       "weight": c.weight, "contribution": c.contribution})
-            })
-            .collect();
+        let contributions = contributions(&parts, names);
         return screen.document(&json!({
             "query": query, "above": document(above), "below": document(below),
             "difference": difference, "contributions": contributions,
@@ -103,4 +98,13 @@ fn refuse_left(args: &Explain) -> Result<()> {
         }
         None => Ok(()),
     }
+}
+
+/// What each feature adds, in JSON.
+pub(super) fn contributions(parts: &[Contribution], names: &[String]) -> Vec<Value> {
+    let one = |c: &Contribution| {
+        json!({"feature": names[c.column], "above": c.above, "below": c.below, "difference": c.difference,
+               "weight": c.weight, "contribution": c.contribution})
+    };
+    parts.iter().map(one).collect()
 }

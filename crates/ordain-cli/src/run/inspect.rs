@@ -77,8 +77,10 @@ fn model(path: &Path, screen: &Screen) -> Result<()> {
     }
     writeln!(text, "data       {}", facts.data)?;
     writeln!(text, "\nstrongest of {} features (weights on scaled values):", header.features.names.len())?;
-    let rows: Vec<Vec<String>> =
-        strongest(&model.ranker).into_iter().map(|(name, weight)| vec![name, format!("{weight:+.4}")]).collect();
+    let rows: Vec<Vec<String>> = strongest(&model.ranker.columns, &model.ranker.weights)
+        .into_iter()
+        .map(|(name, weight)| vec![name, format!("{weight:+.4}")])
+        .collect();
     text += &table(&["feature".into(), "weight".into()], &rows);
     screen.data(&text)
 }

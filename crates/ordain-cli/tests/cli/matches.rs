@@ -1,9 +1,9 @@
 //! Problems of matching: every command that takes them.
 
 use crate::golden::{calm_text, golden, golden_json, golden_lines};
-use crate::support::{Place, has_fields, near, number, ordain, well};
+use crate::support::{Place, fit, has_fields, near, number, ordain, shape, well};
 use ordain::random::Random;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// A table of edges: four left and five right items in each problem, with some edges forbidden; every third problem has a left item
@@ -73,22 +73,6 @@ fn trained() -> Place {
     place.write("bare.csv", &edges(8, 2, false, false));
     fit(&place, "matchmap", "model.ordain", &FIXED);
     place
-}
-
-fn fit(place: &Place, method: &str, model: &str, more: &[&str]) -> crate::support::Done {
-    well(&[&["fit", method, &place.at("train.csv"), "-o", &place.at(model)], more].concat())
-}
-
-/// What JSON looks like, without its numbers and names.
-fn shape(value: &Value) -> Value {
-    match value {
-        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), shape(value))).collect::<Map<_, _>>().into(),
-        Value::Array(list) => list.first().map_or(json!([]), |first| json!([shape(first)])),
-        Value::Number(_) => "number".into(),
-        Value::String(_) => "text".into(),
-        Value::Bool(_) => "true or false".into(),
-        Value::Null => Value::Null,
-    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Starting the program and looking at what it did.
 
 use crate::data;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -159,4 +159,21 @@ pub(crate) fn number(value: &Value) -> f64 {
 /// Checks that two numbers are the same but for rounding.
 pub(crate) fn near(a: f64, b: f64) {
     assert!((a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs())), "{a} is not {b}");
+}
+
+/// A fit on `train.csv` of a folder.
+pub(crate) fn fit(place: &Place, method: &str, model: &str, more: &[&str]) -> Done {
+    well(&[&["fit", method, &place.at("train.csv"), "-o", &place.at(model)], more].concat())
+}
+
+/// What JSON looks like, without its numbers and names.
+pub(crate) fn shape(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), shape(value))).collect::<Map<_, _>>().into(),
+        Value::Array(list) => list.first().map_or(json!([]), |first| json!([shape(first)])),
+        Value::Number(_) => "number".into(),
+        Value::String(_) => "text".into(),
+        Value::Bool(_) => "true or false".into(),
+        Value::Null => Value::Null,
+    }
 }

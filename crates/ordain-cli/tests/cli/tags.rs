@@ -1,10 +1,10 @@
 //! Items with labels: every command that takes them.
 
 use crate::golden::{calm_text, golden, golden_json};
-use crate::support::{Place, has_fields, near, number, ordain, well};
+use crate::support::{Place, fit, has_fields, near, number, ordain, shape, well};
 use ordain::data::TagSet;
 use ordain::data::synthetic::Scenes;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::fmt::Write;
 
 fn scenes(items: usize, seed: u64) -> TagSet {
@@ -52,22 +52,6 @@ fn trained() -> Place {
     place.write("bare.csv", &csv(&scenes(30, 2), false));
     fit(&place, "cstar", "model.ordain", &FIT);
     place
-}
-
-fn fit(place: &Place, method: &str, model: &str, more: &[&str]) -> crate::support::Done {
-    well(&[&["fit", method, &place.at("train.csv"), "-o", &place.at(model)], more].concat())
-}
-
-/// What JSON looks like, without its numbers and names.
-fn shape(value: &Value) -> Value {
-    match value {
-        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), shape(value))).collect::<Map<_, _>>().into(),
-        Value::Array(list) => list.first().map_or(json!([]), |first| json!([shape(first)])),
-        Value::Number(_) => "number".into(),
-        Value::String(_) => "text".into(),
-        Value::Bool(_) => "true or false".into(),
-        Value::Null => Value::Null,
-    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The columns of a data set: their names, and what is done to all values of a column alike.
 
+use super::Missing;
 use crate::error::{Error, Result};
 use crate::matrix::Features;
 use serde::{Deserialize, Serialize};
@@ -72,6 +73,19 @@ pub(super) fn means(features: &Features, rows: impl Iterator<Item = usize>) -> V
         .zip(gaps)
         .map(|(sum, gaps)| if gaps < count { (sum / (count - gaps) as f64) as f32 } else { 0.0 })
         .collect()
+}
+
+/// Fills gaps as `missing` says; the means of some rows, where they were what was filled in.
+pub(super) fn fill_as(
+    features: &mut Features,
+    missing: Missing,
+    rows: impl Iterator<Item = usize>,
+) -> Option<Vec<f32>> {
+    let means = (missing == Missing::Mean).then(|| means(features, rows));
+    if missing != Missing::Error {
+        fill(features, means.as_deref());
+    }
+    means
 }
 
 /// Puts `means[j]` where a value of column `j` is missing, or 0 without means.

@@ -3,7 +3,7 @@
 use super::build::{is_index, short};
 use super::matching::Part;
 use super::number::{self, Value};
-use super::table::{broken, line_at, open};
+use super::table::{broken, line_at, open, refuse_cell};
 use super::tagging::once;
 use super::{Columns, Problem, Truth};
 use crate::error::{Error, Result};
@@ -66,13 +66,7 @@ pub(super) fn read(path: &Path, delimiter: u8, keep_missing: bool) -> Result<Par
     let (mut problems, mut items) = (Ids::default(), Vec::<(Ids, Ids)>::new());
     let mut record = csv::ByteRecord::new();
     while reader.read_byte_record(&mut record).map_err(broken)? {
-        let refuse = |j: usize, expected: String| Error::Parse {
-            path: path.into(),
-            line: record.position().map_or(1, |p| line_at(path, p.byte())),
-            column: j + 1,
-            expected,
-            found: format!("{:?} in column {:?}", short(&String::from_utf8_lossy(&record[j])), short(&header[j])),
-        };
+        let refuse = |j: usize, expected: String| refuse_cell(path, &record, &header, j, expected);
         let id = |j: usize| match record[j].trim_ascii() {
             b"" => Err(refuse(j, format!("the id of a {} item", SPECIAL[if j == left { 1 } else { 2 }]))),
             id if std::str::from_utf8(id).is_err() => Err(refuse(j, "an id in UTF-8".into())),

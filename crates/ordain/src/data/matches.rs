@@ -227,12 +227,8 @@ impl MatchSet {
 
     /// Fills gaps of the features as `missing` says; the means of `units`, where they were what was filled in.
     pub fn fill(&mut self, missing: Missing, units: &[u32]) -> Option<Vec<f32>> {
-        let means = (missing == Missing::Mean)
-            .then(|| columns::means(&self.features, units.iter().flat_map(|&p| self.span(p as usize))));
-        if missing != Missing::Error {
-            self.fill_missing(means.as_deref());
-        }
-        means
+        let rows = units.iter().flat_map(|&p| self.bounds[p as usize]..self.bounds[p as usize + 1]);
+        columns::fill_as(&mut self.features, missing, rows)
     }
 
     /// Puts `means[j]` where a value of column `j` is missing, or 0 without means.

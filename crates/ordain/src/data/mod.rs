@@ -278,11 +278,8 @@ impl RankSet {
 
     /// Fills gaps as `missing` says; the means of the queries `units`, where they were what was filled in.
     pub fn fill(&mut self, missing: Missing, units: &[u32]) -> Option<Vec<f32>> {
-        let means = (missing == Missing::Mean).then(|| self.column_means(units));
-        if missing != Missing::Error {
-            self.fill_missing(means.as_deref());
-        }
-        means
+        let rows = units.iter().flat_map(|&q| self.bounds[q as usize]..self.bounds[q as usize + 1]);
+        columns::fill_as(&mut self.features, missing, rows)
     }
 
     /// Puts `means[j]` where a value of column `j` is missing, or 0 without means.

@@ -4,7 +4,7 @@ use super::build::short;
 use super::matching::{MatchReading, Part, Split};
 use super::number::{self, Value};
 use super::point_features::{Cloud, PointFeature, Prepared, problem};
-use super::table::{broken, line_at, open};
+use super::table::{broken, line_at, open, refuse_cell};
 use super::tagging::{extension, once};
 use super::{Columns, Missing, Truth};
 use crate::error::{Error, Result};
@@ -70,14 +70,7 @@ pub(super) fn read(path: &Path, delimiter: u8, missing: Missing) -> Result<Point
     let mut styles: Vec<usize> = (0..STYLES.len()).collect();
     let mut record = csv::ByteRecord::new();
     while reader.read_byte_record(&mut record).map_err(|error| broken(path, error))? {
-        let line = || record.position().map_or(1, |p| line_at(path, p.byte()));
-        let refuse = |j: usize, expected: String| Error::Parse {
-            path: path.into(),
-            line: line(),
-            column: j + 1,
-            expected,
-            found: format!("{:?} in column {:?}", short(&String::from_utf8_lossy(&record[j])), short(&header[j])),
-        };
+        let refuse = |j: usize, expected: String| refuse_cell(path, &record, &header, j, expected);
         let word = |j: usize, what: &str| match std::str::from_utf8(&record[j]).map(str::trim) {
             Err(_) => Err(refuse(j, format!("{what} in UTF-8"))),
             Ok("") => Err(refuse(j, what.into())),
@@ -260,13 +253,7 @@ fn read_pairs(path: &Path, points: &Path, frames: &[String]) -> Result<Vec<Pair>
     let (mut pairs, mut used) = (vec![], HashSet::new());
     let mut record = csv::ByteRecord::new();
     while reader.read_byte_record(&mut record).map_err(|error| broken(path, error))? {
-        let refuse = |j: usize, expected: String| Error::Parse {
-            path: path.into(),
-            line: record.position().map_or(1, |p| line_at(path, p.byte())),
-            column: j + 1,
-            expected,
-            found: format!("{:?} in column {:?}", short(&String::from_utf8_lossy(&record[j])), short(&header[j])),
-        };
+        let refuse = |j: usize, expected: String| refuse_cell(path, &record, &header, j, expected);
         let word = |j: usize| std::str::from_utf8(&record[j]).map(str::trim).map_err(|_| refuse(j, "UTF-8".into()));
         let frame = |j: usize| {
             let frame = index.get(word(j)?).copied();

@@ -38,14 +38,7 @@ pub(super) fn read(path: &Path, delimiter: u8, into: &mut Builder) -> Result<()>
     let mut record = csv::ByteRecord::new();
     let mut row = vec![0.0f32; features.len()];
     while reader.read_byte_record(&mut record).map_err(broken)? {
-        let at = || record.position().map_or(1, |p| line_at(path, p.byte()));
-        let refuse = |j: usize, expected: String| Error::Parse {
-            path: path.into(),
-            line: at(),
-            column: j + 1,
-            expected,
-            found: format!("{:?} in column {:?}", short(&String::from_utf8_lossy(&record[j])), short(&header[j])),
-        };
+        let refuse = |j: usize, expected: String| refuse_cell(path, &record, &header, j, expected);
         let number = |j: usize, what: &str| match fast_float2::parse::<f64, _>(record[j].trim_ascii()) {
             Ok(x) if x.is_finite() => Ok(x),
             _ => Err(refuse(j, format!("{what} (a finite number)"))),
@@ -77,6 +70,23 @@ pub(super) fn read(path: &Path, delimiter: u8, into: &mut Builder) -> Result<()>
         into.table_row(grade, id, document.map(|j| record[j].trim_ascii()), weight, &row);
     }
     Ok(())
+}
+
+/// Refuses the value of a column in a row.
+pub(super) fn refuse_cell(
+    path: &Path,
+    record: &csv::ByteRecord,
+    header: &[String],
+    column: usize,
+    expected: String,
+) -> Error {
+    Error::Parse {
+        path: path.into(),
+        line: record.position().map_or(1, |p| line_at(path, p.byte())),
+        column: column + 1,
+        expected,
+        found: format!("{:?} in column {:?}", short(&String::from_utf8_lossy(&record[column])), short(&header[column])),
+    }
 }
 
 /// Refuses a header in one piece that another separator would cut.

@@ -2,7 +2,7 @@
 
 use super::build::{is_index, short};
 use super::number::{self, Value};
-use super::table::{broken, line_at, open};
+use super::table::{broken, open, refuse_cell};
 use super::tagging::{Part, TagReading, once};
 use super::tags::Lists;
 use super::{Columns, Strings};
@@ -40,13 +40,7 @@ pub(super) fn read(path: &Path, delimiter: u8, reading: &TagReading) -> Result<P
     let (mut yes, mut unknown, mut row) = (Lists::default(), Lists::default(), (vec![], vec![]));
     let mut record = csv::ByteRecord::new();
     while reader.read_byte_record(&mut record).map_err(broken)? {
-        let refuse = |j: usize, expected: String| Error::Parse {
-            path: path.into(),
-            line: record.position().map_or(1, |p| line_at(path, p.byte())),
-            column: j + 1,
-            expected,
-            found: format!("{:?} in column {:?}", short(&String::from_utf8_lossy(&record[j])), short(&header[j])),
-        };
+        let refuse = |j: usize, expected: String| refuse_cell(path, &record, &header, j, expected);
         for &j in &features {
             values.push(match number::whole(record[j].trim_ascii()) {
                 Value::Number(x) => x,

@@ -298,12 +298,7 @@ impl TagSet {
 
     /// Fills gaps of the features as `missing` says; the means of `units`, where they were what was filled in.
     pub fn fill(&mut self, missing: Missing, units: &[u32]) -> Option<Vec<f32>> {
-        let means =
-            (missing == Missing::Mean).then(|| columns::means(&self.features, units.iter().map(|&i| i as usize)));
-        if missing != Missing::Error {
-            self.fill_missing(means.as_deref());
-        }
-        means
+        columns::fill_as(&mut self.features, missing, units.iter().map(|&i| i as usize))
     }
 
     /// Puts `means[j]` where a value of column `j` is missing, or 0 without means.

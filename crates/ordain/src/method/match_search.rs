@@ -149,6 +149,24 @@ pub(super) struct Stage<'a> {
     pub(super) choosing: bool,
 }
 
+impl Stage<'_> {
+    /// The scores of every problem.
+    pub(super) fn scores(&self, theta: &[f64]) -> Vec<Vec<f64>> {
+        scores_of(self.scorer, self.cases, theta)
+    }
+}
+
+/// The scores of every problem at some parameters.
+fn scores_of(edges: &Edges, cases: &[Case], theta: &[f64]) -> Vec<Vec<f64>> {
+    let mut work = rows::Work::default();
+    let one = |(n, case): (usize, &Case)| {
+        let mut s = vec![0.0; case.graph.table()];
+        edges.scores(n, theta, &mut s, &mut work);
+        s
+    };
+    cases.iter().enumerate().map(one).collect()
+}
+
 /// Where a fit starts: at the end of another.
 pub(super) struct Start {
     pub(super) theta: Vec<f64>,
@@ -432,13 +450,7 @@ impl<L: Learner> Search<'_, L> {
 /// where of K right matches in all one in (K + 2)² is taken to be drawn at random, so that few problems without a fault do not make
 /// everything certain; with many that doubt is gone. It is convex in 1/T: the sign of the slope there is followed by halving, to half a hundredth. Between 1/1000 and 1000 times the spread of the scores.
 fn fit_temperature(edges: &Edges, cases: &[Case], theta: &[f64]) -> Result<f64> {
-    let mut all: Vec<Vec<f64>> = vec![];
-    let mut work = rows::Work::default();
-    for (n, case) in cases.iter().enumerate() {
-        let mut s = vec![0.0; case.graph.table()];
-        edges.scores(n, theta, &mut s, &mut work);
-        all.push(s);
-    }
+    let all = scores_of(edges, cases, theta);
     let count = all.iter().map(Vec::len).sum::<usize>().max(1) as f64;
     let mean = all.iter().flatten().sum::<f64>() / count;
     let spread = (all.iter().flatten().map(|s| (s - mean).powi(2)).sum::<f64>() / count).sqrt();

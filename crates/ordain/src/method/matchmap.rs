@@ -8,7 +8,6 @@ use crate::data::scale::Scale;
 use crate::error::Result;
 use crate::matrix::dot;
 use crate::risk::Empirical;
-use crate::scorer::rows;
 use crate::solver::lbfgs::Lbfgs;
 use crate::solver::run::{Report, Watch, run};
 use crate::structure::matching::{Engine, engine};
@@ -155,15 +154,12 @@ struct Descent {
 
 /// Samples of every case at some parameters.
 fn freeze<'a>(stage: &Stage<'a>, by: Engine, theta: &[f64], round: u64) -> Result<FrozenLikelihood<'a>> {
-    let (mut samples, mut drawn_at, mut log_z) = (vec![], vec![], vec![]);
-    let (mut work, mut rows) = (engine::Work::default(), rows::Work::default());
-    for (n, case) in stage.cases.iter().enumerate() {
-        let mut s = vec![0.0; case.graph.table()];
-        stage.scorer.scores(n, theta, &mut s, &mut rows);
+    let (mut samples, mut log_z, mut work) = (vec![], vec![], engine::Work::default());
+    let drawn_at = stage.scores(theta);
+    for (n, (case, s)) in stage.cases.iter().zip(&drawn_at).enumerate() {
         let seed = stage.seed ^ (round << 32) ^ n as u64;
-        let (drawn, z) = engine::draw(by, &case.graph, &s, seed, &mut work)?;
+        let (drawn, z) = engine::draw(by, &case.graph, s, seed, &mut work)?;
         samples.push(drawn);
-        drawn_at.push(s);
         log_z.push(z);
     }
     Ok(FrozenLikelihood { cases: stage.cases, samples, drawn_at, log_z })
@@ -172,12 +168,9 @@ fn freeze<'a>(stage: &Stage<'a>, by: Engine, theta: &[f64], round: u64) -> Resul
 /// How the sums over the matchings at some parameters are found.
 fn sums_at(stage: &Stage, engines: Vec<Engine>, theta: &[f64]) -> Result<Sums> {
     let loss = MatchLikelihood { cases: stage.cases, engines };
-    let (mut work, mut rows, mut all) = (engine::Work::default(), rows::Work::default(), Sums::default());
-    for (n, case) in stage.cases.iter().enumerate() {
-        let mut s = vec![0.0; case.graph.table()];
-        let mut marginals = s.clone();
-        stage.scorer.scores(n, theta, &mut s, &mut rows);
-        all.add(&loss.sum(n, &s, &mut marginals, &mut work)?);
+    let (mut work, mut all) = (engine::Work::default(), Sums::default());
+    for (n, s) in stage.scores(theta).iter().enumerate() {
+        all.add(&loss.sum(n, s, &mut vec![0.0; s.len()], &mut work)?);
     }
     Ok(all)
 }

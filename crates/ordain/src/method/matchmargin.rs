@@ -7,7 +7,6 @@ use super::{Choice, Positive, Setting};
 use crate::data::scale::Scale;
 use crate::error::Result;
 use crate::risk::Empirical;
-use crate::scorer::rows;
 use crate::solver::bundle::Bundle;
 use crate::solver::run::{Watch, run};
 use crate::structure::matching::{Engine, best};
@@ -96,13 +95,8 @@ impl MatchMargin {
 
 /// The right matching of every case, where several agree with what is known the best at some parameters.
 fn right_at(stage: &Stage, theta: &[f64]) -> Result<Vec<Vec<u32>>> {
-    let (mut work, mut rows) = (best::Work::default(), rows::Work::default());
-    let one = |(n, case): (usize, &matching::Case)| {
-        let mut s = vec![0.0; case.graph.table()];
-        stage.scorer.scores(n, theta, &mut s, &mut rows);
-        case.best_right(&s, &mut work)
-    };
-    stage.cases.iter().enumerate().map(one).collect()
+    let mut work = best::Work::default();
+    stage.cases.iter().zip(stage.scores(theta)).map(|(case, s)| case.best_right(&s, &mut work)).collect()
 }
 
 impl Learner for MatchMargin {

@@ -305,15 +305,7 @@ impl Surrogate for FrozenLikelihood<'_> {
         }
         let before: f64 = (0..samples.len()).map(|k| (samples.log_weight(k) - base).exp()).sum();
         d[..graph.edges()].iter_mut().for_each(|d| *d /= sum);
-        if graph.null() {
-            let (edges, nulls) = d.split_at_mut(graph.edges());
-            nulls.fill(1.0);
-            for (e, p) in edges.iter().enumerate() {
-                let (i, j) = graph.ends(e);
-                nulls[i] -= p;
-                nulls[graph.left() + j] -= p;
-            }
-        }
+        graph.write_rest(d);
         let log_z = self.log_z[n] + (top + sum.ln()) - (base + before.ln());
         let right = subtract_right(case, s, d, &mut |rest, own, p| {
             Ok(engine::log_sum(Engine::Auto, rest, own, n as u64, &mut work.engine, p)?.log_z)

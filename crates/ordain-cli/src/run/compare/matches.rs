@@ -3,10 +3,9 @@
 use super::{Cut, Entry, Protocol, Test, Trained, filled};
 use crate::run::evaluate::BOOTSTRAP;
 use crate::run::matches::evaluate::pictures;
-use crate::run::matches::strongest;
 use anyhow::Result;
 use ordain::data::MatchSet;
-use ordain::method::{FittedMatch, MatchMethod, MatchTraining};
+use ordain::method::{MatchMethod, MatchTraining};
 use ordain::metric::calibration::Calibration;
 use ordain::metric::{Evaluation, Kind, stats};
 use ordain::model_file;
@@ -54,26 +53,12 @@ pub(super) fn round(
         entry.pictures = pictures(&model.matcher, set, cut.test)?;
     }
     entry.add(result, None);
-    keep(entry, model);
+    let (bytes, matcher) = (model_file::match_to_bytes(&model).len(), &model.matcher);
+    entry.keep_linear(bytes, &matcher.columns, &matcher.weights);
+    let facts = model.facts;
+    let approximate = (facts.accuracy == "approximate").then_some(facts.engines);
+    entry.trained.push(Trained { approximate, ..Trained::of(facts.report, facts.settings, facts.chosen) });
     Ok(())
-}
-
-fn keep(entry: &mut Entry, model: FittedMatch) {
-    if entry.trained.is_empty() {
-        entry.features = strongest(&model.matcher);
-    }
-    entry.bytes = entry.bytes.max(model_file::match_to_bytes(&model).len());
-    entry.support = entry.support.max(model.matcher.weights.iter().filter(|&&w| w != 0.0).count());
-    let (report, settings, chosen) = (model.facts.report, model.facts.settings, model.facts.chosen);
-    entry.trained.push(Trained {
-        report,
-        settings,
-        chosen,
-        core: None,
-        floor: None,
-        below_floor: false,
-        approximate: (model.facts.accuracy == "approximate").then_some(model.facts.engines),
-    });
 }
 
 /// The test of a calibration error, which is of all problems together and no mean; `None` of other metrics.

@@ -8,7 +8,7 @@ mod tags;
 pub(super) use show::calibration;
 pub(super) use tags::{links, tag_reliability};
 
-use super::evaluate::BOOTSTRAP;
+use super::evaluate::{BOOTSTRAP, strongest};
 use super::{check_interrupt, check_output};
 use crate::args::Compare;
 use crate::plan::{self, Measures, Usage};
@@ -17,7 +17,7 @@ use crate::screen::Screen;
 use anyhow::Result;
 use ordain::data::split::{self, Fold, Layout};
 use ordain::data::{
-    self, MatchReading, MatchSet, Missing, RankSet, TagReading, TagSet, read_match_splits, write_whole,
+    self, Columns, MatchReading, MatchSet, Missing, RankSet, TagReading, TagSet, read_match_splits, write_whole,
 };
 use ordain::method::cstar::Floor;
 use ordain::method::{Chosen, MatchMethod, Method, Task};
@@ -423,6 +423,13 @@ fn three(parts: &[Range<usize>]) -> Fold {
     Fold { train: units(0), valid: units(1), test: units(2) }
 }
 
+impl Trained {
+    /// What every method has.
+    fn of(report: Ended, settings: Map<String, Value>, chosen: Option<Chosen>) -> Self {
+        Self { report, settings, chosen, core: None, floor: None, below_floor: false, approximate: None }
+    }
+}
+
 impl Entry {
     fn new(label: &str, method: Method, metrics: &[Metric]) -> Self {
         Self {
@@ -460,6 +467,15 @@ impl Entry {
             (Units::Problems(set), Method::Match(method)) => matches::round(self, &method, set, &cut, protocol, watch),
             _ => Err(Usage("methods: expected methods of one task".into()).into()), // ruled out before reading
         }
+    }
+
+    /// Keeps the size of a model with a weight per feature, and of the first round its strongest features.
+    fn keep_linear(&mut self, bytes: usize, columns: &Columns, weights: &[f64]) {
+        if self.trained.is_empty() {
+            self.features = strongest(columns, weights);
+        }
+        self.bytes = self.bytes.max(bytes);
+        self.support = self.support.max(weights.iter().filter(|&&w| w != 0.0).count());
     }
 
     /// Adds what was measured in a round.

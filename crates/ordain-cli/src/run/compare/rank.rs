@@ -3,7 +3,7 @@
 use super::{Cut, Entry, Protocol, Trained, filled};
 use crate::plan::Measures;
 use crate::report::{PlacedDocument, PlacesPart};
-use crate::run::evaluate::{curve_metrics, strongest};
+use crate::run::evaluate::curve_metrics;
 use anyhow::Result;
 use ordain::data::RankSet;
 use ordain::method::{Fitted, RankMethod, Training};
@@ -47,7 +47,10 @@ pub(super) fn round(
     // without gains (negative grades) there is no curve
     entry.add(result, metric::evaluate(set, cut.test, &scores, &curve_metrics(), convention).ok());
     calibrate(entry, &model, set, cut.test)?;
-    keep(entry, model);
+    let (bytes, ranker) = (model_file::to_bytes(&model).len(), &model.ranker);
+    entry.keep_linear(bytes, &ranker.columns, &ranker.weights);
+    let (report, settings, chosen) = (model.facts.report, model.facts.settings, model.facts.chosen);
+    entry.trained.push(Trained::of(report, settings, chosen));
     Ok(())
 }
 
@@ -82,22 +85,4 @@ fn calibrate(entry: &mut Entry, model: &Fitted, set: &RankSet, test: &[u32]) -> 
         }
     }
     Ok(())
-}
-
-fn keep(entry: &mut Entry, model: Fitted) {
-    if entry.trained.is_empty() {
-        entry.features = strongest(&model.ranker);
-    }
-    entry.bytes = entry.bytes.max(model_file::to_bytes(&model).len());
-    entry.support = entry.support.max(model.ranker.weights.iter().filter(|&&w| w != 0.0).count());
-    let (report, settings, chosen) = (model.facts.report, model.facts.settings, model.facts.chosen);
-    entry.trained.push(Trained {
-        report,
-        settings,
-        chosen,
-        core: None,
-        floor: None,
-        below_floor: false,
-        approximate: None,
-    });
 }

@@ -92,9 +92,6 @@ fn keep(entry: &mut Entry, model: FittedTags) {
         core: (entry.method.name() == "cstar").then_some(core),
         floor: model.facts.floor,
         below_floor: model.facts.below_floor(),
-        approximate: None,
-        report: model.facts.report,
-        settings: model.facts.settings,
-        chosen: model.facts.chosen,
+        ..Trained::of(model.facts.report, model.facts.settings, model.facts.chosen)
     });
 }

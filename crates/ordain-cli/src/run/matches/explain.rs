@@ -3,6 +3,7 @@
 use super::{candidates, read_for, sums, unmatched, warn_approximate};
 use crate::args::Explain;
 use crate::plan::{self, Usage};
+use crate::run::explain::contributions;
 use crate::screen::{Screen, four, table};
 use anyhow::{Result, anyhow};
 use ordain::data::Problem;
@@ -65,13 +66,7 @@ pub(in crate::run) fn run(model: &FittedMatch, args: &Explain, screen: &Screen) 
     let names = &matcher.columns.names;
     if screen.json {
         let side = |e: usize| json!({"right": right(e), "score": scores[e], "probability": chance(e), "matched": partner == Some(e)});
-        let contributions: Vec<_> = parts
-            .iter()
-            .map(|c| {
-                json!({"feature": names[c.column], "above": c.above, "below": c.below, "difference": c.difference,
-                       "weight": c.weight, "contribution": c.contribution})
-            })
-            .collect();
+        let contributions = contributions(&parts, names);
         return screen.document(&json!({
             "problem": problem.name, "left": name, "match": partner.map(right),
             "unmatched": matcher.null.map(|score| json!({"score": score, "probability": free})),

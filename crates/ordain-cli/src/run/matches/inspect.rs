@@ -1,10 +1,11 @@
 //! `ordain inspect` of models that match and of problems.
 
 use super::fit::{marginals, taken, worth};
-use super::{engines, nearness, problems, strongest};
+use super::{engines, nearness, problems};
 use crate::args::Inspect;
 use crate::plan;
 use crate::run::accuracy;
+use crate::run::evaluate::strongest;
 use crate::run::inspect::ranges;
 use crate::screen::{Screen, assignments, table};
 use anyhow::Result;
@@ -56,8 +57,10 @@ pub(in crate::run) fn model(path: &Path, screen: &Screen) -> Result<()> {
     }
     writeln!(text, "data       {}", facts.data)?;
     writeln!(text, "\nstrongest of {} features (weights on scaled values):", header.features.names.len())?;
-    let rows: Vec<Vec<String>> =
-        strongest(matcher).into_iter().map(|(name, weight)| vec![name, format!("{weight:+.4}")]).collect();
+    let rows: Vec<Vec<String>> = strongest(&matcher.columns, &matcher.weights)
+        .into_iter()
+        .map(|(name, weight)| vec![name, format!("{weight:+.4}")])
+        .collect();
     text += &table(&["feature".into(), "weight".into()], &rows);
     screen.data(&text)
 }

@@ -153,15 +153,6 @@ pub(super) fn warn_approximate(all: &Sums, screen: &Screen) {
     }
 }
 
-/// The features with the largest weights.
-pub(super) fn strongest(matcher: &Matcher) -> Vec<(String, f64)> {
-    let mut all: Vec<(String, f64)> =
-        matcher.columns.names.iter().cloned().zip(matcher.weights.iter().copied()).collect();
-    all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-    all.truncate(15);
-    all
-}
-
 /// How likely an item is to stay unmatched, where the model has probabilities.
 pub(super) fn unmatched(set: &MatchSet, p: usize, said: &MatchPrediction, right: bool, item: usize) -> Option<f64> {
     let (all, problem) = (said.probabilities.as_ref()?, set.problem(p));

@@ -150,6 +150,18 @@ impl Graph {
         }
     }
 
+    /// Writes to a table of probabilities, with `null`, what its edges leave to every item that stays unmatched.
+    pub fn write_rest(&self, table: &mut [f64]) {
+        if self.null {
+            let (edges, nulls) = table.split_at_mut(self.ends.len());
+            nulls.fill(1.0);
+            for (p, &(i, j)) in edges.iter().zip(&self.ends) {
+                nulls[i as usize] -= p;
+                nulls[self.left + j as usize] -= p;
+            }
+        }
+    }
+
     /// The score of a matching, given by its edges.
     pub fn score(&self, s: &[f64], matching: &[u32]) -> f64 {
         let mut sum: f64 = matching.iter().map(|&e| s[e as usize]).sum();

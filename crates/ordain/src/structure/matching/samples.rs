@@ -88,19 +88,13 @@ impl Samples {
 
     /// The share of the samples, by weight, that have each edge and each null: a table. Zeros where there are no samples.
     pub fn marginals(&self, graph: &Graph, out: &mut [f64]) {
-        let (edges, nulls) = out.split_at_mut(graph.edges());
-        edges.fill(0.0);
-        nulls.fill(if self.is_empty() { 0.0 } else { 1.0 });
+        out.fill(0.0);
         for (matching, weight) in self.iter().zip(self.weights()) {
-            matching.iter().for_each(|&e| edges[e as usize] += weight);
+            matching.iter().for_each(|&e| out[e as usize] += weight);
         }
-        if graph.null() {
-            for (e, p) in edges.iter().enumerate() {
-                let (i, j) = graph.ends(e);
-                nulls[i] -= p;
-                nulls[graph.left() + j] -= p;
-            }
-            nulls.iter_mut().for_each(|p| *p = p.max(0.0));
+        if !self.is_empty() {
+            graph.write_rest(out);
+            out[graph.edges()..].iter_mut().for_each(|p| *p = p.max(0.0));
         }
     }
 
