@@ -956,3 +956,28 @@ fn samplers_train_to_near_the_exact_optimum() {
         }
     }
 }
+
+/// Where the choice is by F1 the null is moved to what is best on the validation problems, or near it; by likelihood it stays as it was fitted.
+#[test]
+fn the_null_moves_for_f1_alone() {
+    let set = Linkage { problems: 40, ..Linkage::default() }.make();
+    let (train, valid): (Vec<u32>, Vec<u32>) = set.all().iter().partition(|&&p| p % 2 == 0);
+    let f1: Metric = "f1".parse().unwrap();
+    for lambda in [0.3, 0.01] {
+        let method = format!("matchmargin[null=true,scale=matched,lambda={lambda}]").parse::<MatchMethod>().unwrap();
+        let fit = |by: &str| {
+            let by = Some(by.parse().unwrap());
+            let data = MatchTraining { valid: Some(&valid), by, refit: false, ..MatchTraining::new(&set, &train) };
+            method.fit(&data, &Watch::NOBODY).unwrap().matcher
+        };
+        let (moved, stayed) = (fit("f1"), fit("nll"));
+        assert_eq!(moved.weights, stayed.weights);
+        let of = |null: f64| {
+            let matcher = Matcher { null: Some(null), ..moved.clone() };
+            matcher.evaluate(&set, &valid, &[f1]).unwrap().mean(0)
+        };
+        let (own, fitted) = (of(moved.null.unwrap()), of(stayed.null.unwrap()));
+        let best = (-400..400).map(|at| of(0.05 * f64::from(at))).fold(0.0, f64::max);
+        assert!(own >= fitted - 1e-9 && own >= best - 0.02, "{fitted} -> {own} of {best}");
+    }
+}

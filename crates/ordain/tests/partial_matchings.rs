@@ -2,7 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a test may panic, and the speed gate prints what it measured
 
 use ordain::Error;
+use ordain::data::{MatchReading, read_match_splits};
+use ordain::method::{MatchMargin, MatchTraining};
 use ordain::random::Random;
+use ordain::solver::run::Watch;
 use ordain::structure::exhaustive;
 use ordain::structure::matching::graph::Graph;
 use ordain::structure::matching::{partial, pruned, subsets};
@@ -409,5 +412,53 @@ fn speed_of_pruned_and_exact_sums() {
             }
             println!();
         }
+    }
+}
+
+/// The pruned sum against all sets, with what was learned of the house: the first 22 landmarks of test pairs of three baselines.
+#[test]
+#[ignore = "needs the folder ORDAIN_DATA, run by ./check --data"]
+fn house_weights_are_summed_fast() {
+    let folder = std::path::PathBuf::from(std::env::var_os("ORDAIN_DATA").expect("ORDAIN_DATA names the data folder"));
+    let house = folder.join("matching").join("cmu-house");
+    let text = std::fs::read_to_string(house.join("pairs.csv")).unwrap();
+    let (dir, m) = (tempfile::tempdir().unwrap(), 22);
+    let graph = complete(m, m, false);
+    let (mut prune, mut dense) = (pruned::Work::default(), subsets::Work::default());
+    for baseline in ["30", "60", "90"] {
+        let pairs = dir.path().join("pairs.csv");
+        let rows: Vec<&str> =
+            text.lines().filter(|l| l.starts_with("baseline") || l.split(',').next() == Some(baseline)).collect();
+        std::fs::write(&pairs, rows.join("\n")).unwrap();
+        let reading = MatchReading { pairs: Some(pairs), ..MatchReading::default() };
+        let (set, splits) = read_match_splits(&[house.join("points.csv")], &reading).unwrap();
+        let [train, valid, test] = splits.unwrap().map(|range| range.map(|p| p as u32).collect::<Vec<u32>>());
+        let training = MatchTraining { valid: Some(&valid), ..MatchTraining::new(&set, &train) };
+        let fitted = MatchMargin::default().fit(&training, &Watch::NOBODY).unwrap();
+        let (mut times, mut worst, mut states) = ([0.0; 2], 0.0f64, 0);
+        for &p in test.iter().take(7) {
+            let (problem, scores) = (set.problem(p as usize), fitted.matcher.scores(&set, p as usize));
+            let partner = |i: u32| problem.matched().map(|e| problem.edges[e]).find(|edge| edge.0 == i).unwrap().1;
+            let kept: Vec<u32> = (0..m as u32).map(partner).collect();
+            let mut s = vec![0.0; m * m];
+            for (&(i, j), score) in problem.edges.iter().zip(&scores) {
+                if let Some(j) = kept.iter().position(|&k| k == j).filter(|_| (i as usize) < m) {
+                    s[i as usize * m + j] = score / fitted.matcher.temperature.unwrap();
+                }
+            }
+            let (mut p, mut q, mut found) = (vec![0.0; m * m], vec![0.0; m * m], None);
+            times[0] += seconds(5, || found = pruned::log_sum(&graph, &s, 1e-8, 100_000, &mut prune, &mut p).unwrap());
+            times[1] += seconds(2, || {
+                subsets::log_sum(&s, m, &mut dense, &mut q).unwrap();
+            });
+            worst = worst.max(apart(&p, &q));
+            states = states.max(found.unwrap().states);
+        }
+        println!(
+            "house {baseline}: 22 x 22, {:.0} times faster than all sets ({:.2} ms, at most {states} sets of a row, {worst:.1e} from them)",
+            times[1] / times[0],
+            1e3 / 7.0 * times[0]
+        );
+        assert!(worst < 1e-5 && times[1] >= 10.0 * times[0], "house {baseline}");
     }
 }

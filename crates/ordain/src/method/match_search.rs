@@ -31,7 +31,7 @@ pub(super) const NULL: Setting = Setting {
     name: "null",
     range: "true, false",
     default: "false",
-    help: "whether items may stay unmatched: what that is worth is learned; false matches every item of the lesser side",
+    help: "whether items may stay unmatched: what that is worth is learned, and moved to the best F1 of validation problems; false matches every item of the lesser side",
 };
 
 /// A scaling as it is typed, where it is one of matchers alone.
@@ -47,6 +47,12 @@ pub(super) const SWITCH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 /// How many λ in a row may be no better than the best before them.
 const PATIENCE: usize = 4;
+
+/// At how many places among the scores of edges a null is tried.
+const STOPS: usize = 60;
+
+/// With how many neighbours on either side their measures are averaged.
+const NEAR: usize = 2;
 
 /// Matches of a problem for which the λ that are tried are made.
 const USUAL: f64 = 25.0;
@@ -201,6 +207,8 @@ struct Outcome {
     theta: Vec<f64>,
     at_zero: Option<f64>,
     lambda: f64,
+    /// By how much the null of the matcher was moved after the fit.
+    shift: f64,
     report: Report,
     sums: Sums,
 }
@@ -208,6 +216,12 @@ struct Outcome {
 impl Outcome {
     fn start(&self) -> Start {
         Start { theta: self.theta.clone(), at_zero: self.at_zero }
+    }
+
+    /// Moves the null of the matcher, not of the fit that others start from.
+    fn move_null(&mut self, shift: f64) {
+        self.matcher.null = self.matcher.null.map(|null| null + shift);
+        self.shift = shift;
     }
 }
 
@@ -306,6 +320,8 @@ impl<L: Learner> Search<'_, L> {
                 if by.of_probabilities() {
                     outcome.matcher.temperature = self.temperature(&outcome, scale, (valid, &held))?;
                 }
+                let shift = self.shift(&outcome.matcher, valid, by)?;
+                outcome.move_null(shift);
                 let value = outcome.matcher.evaluate(self.data.set, valid, &[by])?.mean(0);
                 let mut nll = None;
                 let stopped = outcome.report.stop == Stop::Interrupted;
@@ -342,6 +358,7 @@ impl<L: Learner> Search<'_, L> {
         }
         let Some((.., mut outcome)) = best else { return Err(Error::Interrupted) };
         let scale = outcome.matcher.scale;
+        let shift = outcome.shift;
         outcome.matcher.temperature = self.temperature(&outcome, scale, (valid, &held))?;
         let chosen = self.choices.open().then(|| Chosen {
             metric: by.to_string(),
@@ -352,6 +369,7 @@ impl<L: Learner> Search<'_, L> {
         if !self.data.refit && !self.watch.stopped() {
             let temperature = outcome.matcher.temperature;
             outcome = self.fit_one((train, &cases), scale, outcome.lambda, Some(outcome.start()), false)?;
+            outcome.move_null(shift);
             outcome.matcher.temperature = temperature;
         }
         if !self.data.refit || self.watch.stopped() {
@@ -362,8 +380,47 @@ impl<L: Learner> Search<'_, L> {
         both.sort_unstable();
         let cases = cases_of(self.data.set, &both, self.learner.null())?;
         let mut last = self.fit_one((&both, &cases), scale, outcome.lambda, Some(outcome.start()), false)?;
+        last.move_null(shift);
         last.matcher.temperature = outcome.matcher.temperature;
         Ok(self.fitted(&both, last, chosen, true))
+    }
+
+    /// By how much the null is to move for the best measure of some problems. The loss of a fit is not the measure that people read, and how many
+    /// matches to leave out is where the two differ most. Where the measure is of probabilities, the fit has it right already.
+    ///
+    /// What can change is how the best edge of an item compares with two nulls: the nulls that are tried are at [`STOPS`] even places among these.
+    /// A measure of few problems jumps from one to the next: the best is that of the mean with [`NEAR`] neighbours on either side, of equals the
+    /// one that moves least. Cost: that many best matchings of each problem.
+    fn shift(&self, matcher: &Matcher, units: &[u32], by: Metric) -> Result<f64> {
+        let Some(null) = matcher.null.filter(|_| !by.of_probabilities()) else { return Ok(0.0) };
+        let mut halves: Vec<f64> = vec![];
+        for &p in units {
+            let (problem, scores) = (self.data.set.problem(p as usize), matcher.scores(self.data.set, p as usize));
+            let mut best = vec![f64::NEG_INFINITY; problem.left.len()];
+            for (&(i, _), s) in problem.edges.iter().zip(scores) {
+                best[i as usize] = s.max(best[i as usize]);
+            }
+            halves.extend(best.into_iter().filter(|s| s.is_finite()).map(|s| 0.5 * s));
+        }
+        halves.sort_by(f64::total_cmp);
+        let at = |stop: usize| halves.get(stop * halves.len().saturating_sub(1) / STOPS).copied();
+        let mut tried: Vec<f64> = (0..=STOPS).filter_map(at).map(|half| half - null).collect();
+        tried.push(0.0);
+        tried.sort_by(f64::total_cmp);
+        tried.dedup();
+        let loss = |shift: &f64| {
+            let moved = Matcher { null: Some(null + shift), ..matcher.clone() };
+            let value = moved.evaluate(self.data.set, units, &[by])?.mean(0);
+            Ok(if by.is_loss() { value } else { -value })
+        };
+        let losses: Vec<f64> = tried.iter().map(loss).collect::<Result<_>>()?;
+        let smooth = |n: usize| {
+            let near = &losses[n.saturating_sub(NEAR)..(n + NEAR + 1).min(losses.len())];
+            near.iter().sum::<f64>() / near.len() as f64
+        };
+        let better =
+            |&a: &usize, &b: &usize| smooth(a).total_cmp(&smooth(b)).then(tried[a].abs().total_cmp(&tried[b].abs()));
+        Ok((0..tried.len()).min_by(better).map_or(0.0, |n| tried[n]))
     }
 
     fn nll(&self, matcher: &Matcher, valid: &[u32]) -> Result<f64> {
@@ -396,7 +453,7 @@ impl<L: Learner> Search<'_, L> {
             means: data.means.map(<[f32]>::to_vec),
             seed: data.seed,
         };
-        Ok(Outcome { matcher, theta, at_zero, lambda, report, sums })
+        Ok(Outcome { matcher, theta, at_zero, lambda, shift: 0.0, report, sums })
     }
 
     /// The temperature of an outcome, fitted on some problems unless it is not wanted. A likelihood needs one as well where its λ was chosen by another
@@ -411,7 +468,7 @@ impl<L: Learner> Search<'_, L> {
             None => Scaling::learn(scale, set, units),
         };
         let edges = scorer(set, units, &scaling, self.learner.null());
-        fit_temperature(&edges, cases, &outcome.theta).map(Some)
+        fit_temperature(&edges, cases, &outcome.matcher.theta()).map(Some)
     }
 
     fn fitted(&self, units: &[u32], outcome: Outcome, chosen: Option<Chosen>, refit: bool) -> FittedMatch {

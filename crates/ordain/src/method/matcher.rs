@@ -118,7 +118,7 @@ impl Matcher {
     }
 
     /// Weights and the null as the parameters of a scorer.
-    fn theta(&self) -> Vec<f64> {
+    pub(super) fn theta(&self) -> Vec<f64> {
         self.weights.iter().copied().chain(self.null.map(|null| null / NULL_UNIT)).collect()
     }
 

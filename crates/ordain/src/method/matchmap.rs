@@ -13,6 +13,7 @@ use crate::solver::run::{Report, Watch, run};
 use crate::structure::matching::{Engine, engine};
 use crate::surrogate::matching::{Case, FrozenLikelihood, MatchLikelihood};
 use crate::traits::{Scorer, Solver, Stop};
+use rayon::prelude::*;
 use serde_json::{Map, Value};
 
 /// λ that are tried, from the strongest, in units of the variance of the features.
@@ -21,6 +22,10 @@ const PATH: &[f64] = &[1.0, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4];
 const LAMBDA: f64 = 1e-2;
 /// How much earlier a fit may stop that only serves a choice.
 const LOOSE: f64 = 10.0;
+/// Items of the lesser side above which a fit starts on approximate sums.
+const SMALL: usize = 10;
+/// How much earlier it goes over to the sums that are asked for.
+const ROUGH: f64 = 10.0;
 /// How often samples are drawn anew, at most.
 const ROUNDS: usize = 4;
 /// The most steps on the same samples.
@@ -168,10 +173,11 @@ fn freeze<'a>(stage: &Stage<'a>, by: Engine, theta: &[f64], round: u64) -> Resul
 /// How the sums over the matchings at some parameters are found.
 fn sums_at(stage: &Stage, engines: Vec<Engine>, theta: &[f64]) -> Result<Sums> {
     let loss = MatchLikelihood { cases: stage.cases, engines };
-    let (mut work, mut all) = (engine::Work::default(), Sums::default());
-    for (n, s) in stage.scores(theta).iter().enumerate() {
-        all.add(&loss.sum(n, s, &mut vec![0.0; s.len()], &mut work)?);
-    }
+    let one = |work: &mut engine::Work, (n, s): (usize, &Vec<f64>)| loss.sum(n, s, &mut vec![0.0; s.len()], work);
+    let scores = stage.scores(theta);
+    let made: Result<Vec<_>> = scores.par_iter().enumerate().map_init(engine::Work::default, one).collect();
+    let mut all = Sums::default();
+    made?.iter().for_each(|sum| all.add(sum));
     Ok(all)
 }
 
@@ -215,7 +221,21 @@ impl Learner for MatchMap {
             asked => (!asked.draws()).then_some(asked),
         };
         if let Some(engine) = direct {
-            return done(self.descend(stage, all(engine), from, watch)?, all(engine));
+            let dear = matches!(engine, Engine::Exact | Engine::Pruned)
+                && stage.cases.iter().any(|case| case.graph.lesser() > SMALL && !case.graph.null());
+            if from.is_some() || !dear {
+                return done(self.descend(stage, all(engine), from, watch)?, all(engine));
+            }
+            // nearly all steps on sums that cost next to nothing, the last ones on those that are asked for
+            let near = Self { tol: Positive(ROUGH * self.tol.get()), ..self.clone() };
+            let start = near.descend(stage, all(Engine::Sinkhorn), None, watch)?;
+            if start.report.stop == Stop::Interrupted {
+                return done(start, all(Engine::Sinkhorn));
+            }
+            let from = Start { theta: start.theta, at_zero: start.at_zero };
+            let mut end = self.descend(stage, all(engine), Some(from), watch)?;
+            end.report.iterations += start.report.iterations;
+            return done(end, all(engine));
         }
         let rough: Vec<Engine> = stage
             .cases

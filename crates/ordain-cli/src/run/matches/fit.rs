@@ -191,9 +191,10 @@ fn tell(model: &FittedMatch, chooses: bool, seconds: f64, screen: &Screen) {
 /// The score of staying unmatched and the temperature, of models that have them.
 pub(super) fn worth(model: &FittedMatch) -> Option<String> {
     let null = model.matcher.null.map(|null| format!("an item that stays unmatched scores {null:.4}"));
-    let margin = model.facts.method == "matchmargin";
     let temperature = match model.matcher.temperature {
-        Some(t) if margin => Some(format!("scores are divided by {t:.4} (the temperature) to become probabilities")),
+        Some(t) if (t - 1.0).abs() > 1e-12 => {
+            Some(format!("scores are divided by {t:.4} (the temperature) to become probabilities"))
+        }
         None => Some("there are no probabilities (calibrate=false)".to_owned()),
         Some(_) => None,
     };

@@ -178,7 +178,7 @@ fn pruned_or_exact(graph: &Graph, s: &[f64], work: &mut Work, marginals: &mut [f
         return exact(graph, s, work, marginals).map(Some);
     }
     // a pruned sum that takes as long as the dense one is no gain
-    let cap = if dense { CAP.min(1 << (n - 8).min(20)) } else { CAP };
+    let cap = if dense { (1 << (n - 10).min(20)).clamp(64, CAP) } else { CAP };
     match pruned::log_sum(graph, s, EPSILON, cap, &mut work.pruned, marginals)? {
         Some(found) if found.error <= ENOUGH || !dense => {
             Ok(Some(Sum { log_z: found.log_z, accuracy: Accuracy::Certified(found.error), by: Engine::Pruned }))
