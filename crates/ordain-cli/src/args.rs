@@ -46,7 +46,7 @@ pub(crate) enum Command {
     Inspect(Inspect),
     /// Say why one document, or one label of an item, stands above another, or why an item is matched with one and not with another
     Explain(Explain),
-    /// Convert between LETOR text, CSV, TSV and TREC qrels, or ARFF, CSV, TSV and text of labels, or edges and points of matching; packed or not
+    /// Convert between LETOR text, CSV, TSV and TREC qrels, or ARFF, CSV, TSV and text of labels, or edges and points of matching; packed or not; or make queries of items (--queries)
     Convert(Convert),
     /// Replay labelling from known labels: what each question is worth
     Simulate(Simulate),
@@ -325,14 +325,57 @@ pub(crate) struct Explain {
 
 #[derive(Args, Debug)]
 pub(crate) struct Convert {
-    /// The file to read
-    pub(crate) input: PathBuf,
+    /// The files to read, joined in this order
+    #[arg(required = true)]
+    pub(crate) input: Vec<PathBuf>,
     /// The file to write; its name says the format: .txt, .csv, .tsv or .qrels, of labels .arff, .csv, .tsv or .txt, of matching .csv or .tsv, then .gz or .zst to pack it
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
     pub(crate) points: Points,
+    #[command(flatten)]
+    pub(crate) items: Items,
+}
+
+/// How queries are made of items.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Items {
+    /// Make ranking data of items with features: category=COLUMN makes every category a query and all items its documents, relevant where they have it; labels does so of every label; image=COLUMN makes every item a query and the others its documents, relevant where the category is the same, with the features |x - y|; image does so where they share a label
+    #[arg(long, value_name = "WHAT", help_heading = "Queries of items")]
+    pub(crate) queries: Option<String>,
+    /// Which items are taken, by their place in the files, from 0: two halves are even and odd
+    #[arg(long, value_enum, default_value_t = RowsArg::All, requires = "queries", help_heading = "Queries of items")]
+    pub(crate) rows: RowsArg,
+    /// At most this many items of each category, the first; of labels an item is taken while one of its labels has room
+    #[arg(long, value_name = "K", requires = "queries", help_heading = "Queries of items", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) per_category: Option<u32>,
+    /// The column of the ids of items [default: id, else item, else items are numbered from 1]
+    #[arg(long, value_name = "COLUMN", requires = "queries", help_heading = "Queries of items")]
+    pub(crate) id: Option<String>,
+    /// Columns that are no features, such as names; names with commas in quotes
+    #[arg(long, value_name = "COLUMN,…", requires = "queries", help_heading = "Queries of items")]
+    pub(crate) ignore: Option<String>,
+    /// Only this many labels, the commonest
+    #[arg(long, value_name = "N", requires = "queries", help_heading = "Queries of items", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) commonest: Option<u32>,
+    /// Only labels that are on at most this many items
+    #[arg(long, value_name = "P", requires = "queries", help_heading = "Queries of items", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) at_most: Option<u32>,
+    /// Count labels for --commonest and --at-most only in the first R items
+    #[arg(long, value_name = "R", requires = "queries", help_heading = "Queries of items", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) among_first: Option<u32>,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum RowsArg {
+    /// All items
+    #[default]
+    All,
+    /// The first, the third, …
+    Even,
+    /// The second, the fourth, …
+    Odd,
 }
 
 #[derive(Args, Debug)]

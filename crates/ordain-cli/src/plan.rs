@@ -159,7 +159,7 @@ pub(crate) fn missing(args: &args::Reading) -> Missing {
 
 /// How items with labels are read.
 pub(crate) fn tag_reading(args: &args::Reading) -> TagReading {
-    TagReading { missing: missing(args), labels: args.labels.clone(), known: vec![] }
+    TagReading { missing: missing(args), labels: args.labels.clone(), ..TagReading::default() }
 }
 
 /// How problems of matching are read.

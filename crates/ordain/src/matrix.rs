@@ -444,6 +444,42 @@ pub fn multiply(
     }
 }
 
+/// The same in single precision.
+#[allow(unsafe_code)] // as above
+pub fn multiply_f32(
+    [m, k, n]: [usize; 3],
+    alpha: f32,
+    (a, [a_row, a_col]): (&[f32], [usize; 2]),
+    (b, [b_row, b_col]): (&[f32], [usize; 2]),
+    (c, c_row): (&mut [f32], usize),
+) {
+    if m == 0 || k == 0 || n == 0 {
+        return;
+    }
+    assert!((m - 1) * a_row + (k - 1) * a_col < a.len());
+    assert!((k - 1) * b_row + (n - 1) * b_col < b.len());
+    assert!((m - 1) * c_row + n <= c.len() && (n <= c_row || m == 1));
+    // SAFETY: the last element of each matrix is inside its slice, and rows of C do not overlap.
+    unsafe {
+        matrixmultiply::sgemm(
+            m,
+            k,
+            n,
+            alpha,
+            a.as_ptr(),
+            a_row as isize,
+            a_col as isize,
+            b.as_ptr(),
+            b_row as isize,
+            b_col as isize,
+            1.0,
+            c.as_mut_ptr(),
+            c_row as isize,
+            1,
+        );
+    }
+}
+
 /// Refuses a number that is not finite.
 pub fn finite(what: &'static str, x: f64) -> Result<f64> {
     if x.is_finite() { Ok(x) } else { Err(Error::NotFinite { what }) }

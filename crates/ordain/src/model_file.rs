@@ -6,9 +6,11 @@
 use crate::data::scale::{Affine, Scale};
 use crate::data::{Columns, Missing, read_whole, write_whole};
 use crate::error::{Error, Result};
+use crate::kernel::{Expansion, Kernel, Part};
+use crate::matrix::Matrix;
 use crate::method::{
-    CountModel, Facts, Fitted, FittedMatch, FittedTags, Journal, LinearRanker, MatchFacts, Matcher, OneVsRest,
-    TagFacts, Tagger, Trainer,
+    CountModel, Facts, Fitted, FittedMatch, FittedTags, Journal, MatchFacts, Matcher, OneVsRest, Ranker, TagFacts,
+    Tagger, Trainer,
 };
 use crate::random::GENERATOR;
 use crate::structure::matching::Engine;
@@ -40,6 +42,9 @@ pub struct Header {
     pub scale: Scale,
     /// What missing values mean.
     pub missing: Missing,
+    /// The kernel with the sizes of its parts, of a model that has one; core documents and coefficients are tensors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expansion: Option<ExpansionHeader>,
     /// Method, settings and training.
     #[serde(flatten)]
     pub facts: Facts,
@@ -47,6 +52,17 @@ pub struct Header {
     pub generator: String,
     /// BLAKE3 of this header, with zeros here, and of the tensors.
     pub checksum: String,
+}
+
+/// What the header says of a sum of kernels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExpansionHeader {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// How many core documents there are.
+    pub documents: usize,
+    /// For each part the queries that it is for, all where there is no name, and its number of core documents.
+    pub parts: Vec<(Option<String>, usize)>,
 }
 
 impl Header {
@@ -59,6 +75,11 @@ impl Header {
             features: model.ranker.columns.clone(),
             scale: model.ranker.scale,
             missing: model.ranker.missing,
+            expansion: model.ranker.expansion.as_ref().map(|expansion| ExpansionHeader {
+                kernel: expansion.kernel,
+                documents: expansion.documents.rows(),
+                parts: expansion.parts.iter().map(|part| (part.query.clone(), part.documents.len())).collect(),
+            }),
             facts: model.facts.clone(),
             generator: GENERATOR.into(),
             checksum: NO_CHECKSUM.into(),
@@ -202,6 +223,14 @@ pub fn to_bytes(model: &Fitted) -> Vec<u8> {
     shared(ranker.global.as_ref(), ranker.means.as_deref(), &mut tensors);
     if !ranker.places.is_empty() {
         tensors.push(("places".into(), Dtype::F64, f64s(&ranker.places)));
+    }
+    if let Some(expansion) = &ranker.expansion {
+        let of: Vec<u8> =
+            expansion.parts.iter().flat_map(|part| &part.documents).flat_map(|j| j.to_le_bytes()).collect();
+        let beta: Vec<f64> = expansion.parts.iter().flat_map(|part| &part.coefficients).copied().collect();
+        tensors.push(("expansion/documents".into(), Dtype::F32, f32s(expansion.documents.values())));
+        tensors.push(("expansion/of_part".into(), Dtype::U32, of));
+        tensors.push(("expansion/coefficients".into(), Dtype::F64, f64s(&beta)));
     }
     for (name, values) in model.journal.iter().flat_map(Journal::to_state) {
         tensors.push((format!("journal/{name}"), Dtype::F64, f64s(&values)));
@@ -433,6 +462,39 @@ impl<'a> Opened<'a> {
         if values.iter().all(|x| x.is_finite()) { Ok(values) } else { Err(self.refusal.impossible()) }
     }
 
+    /// Core documents and coefficients, as the header says that they are.
+    fn expansion(&self, header: &ExpansionHeader, d: usize) -> Result<Expansion> {
+        let values = header.documents.checked_mul(d).ok_or_else(|| self.refusal.impossible())?;
+        let documents = Matrix::new(self.f32s("expansion/documents", values)?, d);
+        let of: Vec<u32> = self
+            .bytes("expansion/of_part", Dtype::U32)?
+            .chunks_exact(4)
+            .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+            .collect();
+        let beta = self.f64s("expansion/coefficients")?;
+        let total = header.parts.iter().try_fold(0usize, |sum, part| sum.checked_add(part.1));
+        self.sized(of.len(), total.ok_or_else(|| self.refusal.impossible())?)?;
+        self.sized(beta.len(), of.len())?;
+        let named = header.parts.iter().filter(|part| part.0.is_some()).count();
+        let width = header.kernel.gamma.is_finite() && header.kernel.gamma > 0.0;
+        if of.iter().any(|&j| j as usize >= header.documents)
+            || header.parts.is_empty()
+            || (named < header.parts.len() && header.parts.len() > 1)
+            || !width
+            || d == 0
+        {
+            return Err(self.refusal.impossible());
+        }
+        let mut from = 0;
+        let part = |(query, len): &(Option<String>, usize)| {
+            let at = from..from + len;
+            from = at.end;
+            Part { query: query.clone(), documents: of[at.clone()].to_vec(), coefficients: beta[at].to_vec() }
+        };
+        let parts = header.parts.iter().map(part).collect();
+        Ok(Expansion { kernel: header.kernel, documents, parts })
+    }
+
     fn sized(&self, len: usize, wanted: usize) -> Result<()> {
         match len == wanted {
             true => Ok(()),
@@ -480,7 +542,8 @@ fn ranker(bytes: &[u8], path: &Path) -> Result<(Fitted, Header)> {
     let parsed: Header = opened.parse()?;
     let d = parsed.features.names.len();
     let weights = opened.f64s("weights")?;
-    opened.sized(weights.len(), d)?;
+    opened.sized(weights.len(), if parsed.expansion.is_some() { 0 } else { d })?;
+    let expansion = parsed.expansion.as_ref().map(|header| opened.expansion(header, d)).transpose()?;
     let mut places = vec![];
     let mut journal: State = vec![];
     let tensors = opened.file.tensors();
@@ -501,7 +564,7 @@ fn ranker(bytes: &[u8], path: &Path) -> Result<(Fitted, Header)> {
     };
     let (global, means) = (opened.affine(parsed.scale, d)?, opened.means(parsed.missing, d)?);
     let (columns, scale, missing) = (parsed.features.clone(), parsed.scale, parsed.missing);
-    let ranker = LinearRanker { weights, columns, scale, global, missing, means, places };
+    let ranker = Ranker { weights, expansion, columns, scale, global, missing, means, places };
     Ok((Fitted { ranker, facts: parsed.facts.clone(), journal }, parsed))
 }
 

@@ -226,4 +226,8 @@ impl<C: Scorer, R: Surrogate> Risk for Empirical<'_, C, R> {
         mirror(out, d);
         Ok(there?.into_iter().all(|there| there))
     }
+
+    fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
+        self.scorer.dot(a, b)
+    }
 }

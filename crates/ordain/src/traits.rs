@@ -36,7 +36,11 @@ pub trait Scorer: Sync {
     fn norm2_few(&self, n: usize, d: &[(u32, f64)], work: &mut Self::Work) -> f64 {
         let mut to = vec![0.0; self.dim()];
         self.add_few(n, d, &mut to, work);
-        matrix::dot(&to, &to)
+        self.dot(&to, &to)
+    }
+    /// The inner product of parameters.
+    fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
+        matrix::dot(a, b)
     }
     /// Writes `A_n` to `out`, row after row; `false` where it has no such form.
     fn matrix(&self, _n: usize, _out: &mut [f64]) -> bool {

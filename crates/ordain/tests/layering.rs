@@ -5,17 +5,18 @@ use std::fs;
 use std::path::Path;
 
 /// Modules from the ground up, with the modules that each may use.
-const MAY_USE: [(&str, &[&str]); 15] = [
+const MAY_USE: [(&str, &[&str]); 16] = [
     ("error", &[]),
     ("random", &[]),
     ("matrix", &["error"]),
     ("traits", &["error", "matrix"]),
     ("data", &["error", "matrix", "random"]),
+    ("kernel", &["error", "matrix", "random"]),
     ("structure", &["error", "random"]),
     ("surrogate", &["error", "matrix", "random", "data", "structure", "traits"]),
-    ("scorer", &["matrix", "data", "traits"]),
+    ("scorer", &["matrix", "data", "kernel", "traits"]),
     ("risk", &["error", "matrix", "traits"]),
-    ("solver", &["error", "matrix", "random", "traits", "risk"]),
+    ("solver", &["error", "matrix", "random", "kernel", "traits", "risk"]),
     ("metric", &["error", "random", "data"]),
     (
         "method",
@@ -24,6 +25,7 @@ const MAY_USE: [(&str, &[&str]); 15] = [
             "matrix",
             "random",
             "data",
+            "kernel",
             "structure",
             "surrogate",
             "scorer",
@@ -33,7 +35,7 @@ const MAY_USE: [(&str, &[&str]); 15] = [
             "traits",
         ],
     ),
-    ("model_file", &["error", "random", "traits", "data", "structure", "method"]),
+    ("model_file", &["error", "matrix", "random", "traits", "data", "kernel", "structure", "method"]),
     ("ask", &["error", "random", "structure", "method", "data"]),
     (
         "lib",
@@ -41,6 +43,7 @@ const MAY_USE: [(&str, &[&str]); 15] = [
             "ask",
             "error",
             "data",
+            "kernel",
             "matrix",
             "method",
             "metric",

@@ -5,27 +5,37 @@ use crate::args::Convert;
 use crate::plan;
 use crate::screen::Screen;
 use anyhow::Result;
-use ordain::data;
+use ordain::data::{self, RankSet};
 use serde_json::json;
+use std::path::Path;
 
 pub(super) fn run(args: &Convert, screen: &Screen) -> Result<()> {
     let missing = plan::missing(&args.reading);
     check_output(&args.output)?;
-    check_not_input(&args.output, std::iter::once(&args.input).chain(&args.points.pairs))?;
-    if matches::are_problems(&args.input, &args.reading) {
+    check_not_input(&args.output, args.input.iter().chain(&args.points.pairs))?;
+    if let Some(what) = &args.items.queries {
+        plan::no_points(&args.points)?;
+        return tags::queries::run(args, what, screen);
+    }
+    if args.input.iter().any(|path| matches::are_problems(path, &args.reading)) {
         return matches::convert::run(args, screen);
     }
     plan::no_points(&args.points)?;
-    if tags::are_items(&args.input, &args.reading) {
+    if args.input.iter().any(|path| tags::are_items(path, &args.reading)) {
         return tags::convert::run(args, screen);
     }
-    let mut set = read_all(std::slice::from_ref(&args.input), missing)?;
+    let mut set = read_all(&args.input, missing)?;
     set.fill(missing, &set.all());
-    data::write(&set, &args.output)?;
-    if screen.json && args.output.as_os_str() != "-" {
-        screen
-            .document(&json!({"rows": set.rows(), "units": set.len(), "output": args.output.display().to_string()}))?;
+    written(&set, &args.output, screen)
+}
+
+/// Writes queries, and says so.
+pub(super) fn written(set: &RankSet, output: &Path, screen: &Screen) -> Result<()> {
+    data::write(set, output)?;
+    let name = output.display().to_string();
+    if screen.json && name != "-" {
+        screen.document(&json!({"rows": set.rows(), "units": set.len(), "output": name}))?;
     }
-    screen.say(&format!("wrote {} documents of {} queries to {}", set.rows(), set.len(), args.output.display()));
+    screen.say(&format!("wrote {} documents of {} queries to {name}", set.rows(), set.len()));
     Ok(())
 }

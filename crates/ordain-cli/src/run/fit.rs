@@ -90,7 +90,11 @@ fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64
     let facts = &model.facts;
     if screen.json {
         let (report, examples) = (&facts.report, facts.examples.into());
-        screen.document(&fit_document(&facts.method, report, &facts.settings, examples, seconds, &args.output))?;
+        let mut document = fit_document(&facts.method, report, &facts.settings, examples, seconds, &args.output);
+        if let Some(core) = &facts.core {
+            document["core"] = serde_json::to_value(core)?;
+        }
+        screen.document(&document)?;
     }
     if facts.flat_queries > 0 {
         screen.say(&format!(
@@ -101,11 +105,12 @@ fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64
     if let Some(chosen) = &facts.chosen {
         let best = chosen.candidates.iter().fold(f64::NEG_INFINITY, |a, c| a.max(c.value));
         screen.say(&format!(
-            "chosen of {} by {} on {} queries: scale={} lambda={} ({best:.4}){}",
+            "chosen of {} by {} on {} queries: scale={}{} lambda={} ({best:.4}){}",
             chosen.candidates.len(),
             chosen.metric,
             chosen.queries,
             facts.settings["scale"].as_str().unwrap_or("?"),
+            facts.settings.get("gamma").map_or(String::new(), |gamma| format!(" gamma={gamma}")),
             facts.settings["lambda"],
             if facts.refit { ", then fitted on all" } else { "" },
         ));
@@ -115,7 +120,8 @@ fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64
     }
     let report = &facts.report;
     if report.stop == Stop::Interrupted {
-        let resume = if facts.method == "ranksvm" { "" } else { "; --resume goes on from here" };
+        let resume =
+            if ["ranksvm", "ballrank"].contains(&&*facts.method) { "" } else { "; --resume goes on from here" };
         screen.say(&format!("warning: interrupted before the fit was complete; the model so far is saved{resume}"));
     }
     if let Some(text) = super::max_iter_reached(report, &facts.settings) {
@@ -133,6 +139,12 @@ fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64
         super::accuracy(report),
         report.stop.name()
     ));
+    if let Some(core) = &facts.core {
+        let ball = core.pairs.zip(core.certificate).map_or(String::new(), |(pairs, gap)| {
+            format!(" from {pairs} core pairs (certified gap {:.2} % of f)", 100.0 * gap)
+        });
+        screen.say(&format!("the model rests on {} of {} documents{ball}", core.documents, facts.rows));
+    }
     screen.say(&format!("wrote {}", args.output.display()));
     if let Some(peak) = peak_memory() {
         screen.detail(&format!("peak memory {peak} kB"));

@@ -8,7 +8,8 @@ use crate::screen::{Screen, assignments, four, table};
 use anyhow::Result;
 use ordain::data::RankSet;
 use ordain::matrix::Features;
-use ordain::model_file::{self, Model};
+use ordain::method::CoreFacts;
+use ordain::model_file::{self, ExpansionHeader, Model};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -76,6 +77,10 @@ fn model(path: &Path, screen: &Screen) -> Result<()> {
         )?;
     }
     writeln!(text, "data       {}", facts.data)?;
+    if let (Some(expansion), Some(core)) = (&header.expansion, &facts.core) {
+        text += &rests_on(expansion, core);
+        return screen.data(&text);
+    }
     writeln!(text, "\nstrongest of {} features (weights on scaled values):", header.features.names.len())?;
     let rows: Vec<Vec<String>> = strongest(&model.ranker.columns, &model.ranker.weights)
         .into_iter()
@@ -83,6 +88,26 @@ fn model(path: &Path, screen: &Screen) -> Result<()> {
         .collect();
     text += &table(&["feature".into(), "weight".into()], &rows);
     screen.data(&text)
+}
+
+/// What a model with a kernel rests on.
+fn rests_on(expansion: &ExpansionHeader, core: &CoreFacts) -> String {
+    let kernel = expansion.kernel;
+    let width = if kernel.form.has_width() { format!(" of gamma {:.4}", kernel.gamma) } else { String::new() };
+    let scorers = match &expansion.parts[..] {
+        [(None, _)] => "one scorer for all queries".to_owned(),
+        parts => format!("a scorer for each of {} queries", parts.len()),
+    };
+    let mut text = format!(
+        "\nkernel     {}{width}, {scorers}, {} core documents ({} different ones)\n",
+        kernel.form.name(),
+        core.documents,
+        expansion.documents
+    );
+    if let (Some(pairs), Some(f), Some(gap)) = (core.pairs, core.f, core.certificate) {
+        text += &format!("ball       {pairs} core pairs, f {f:.6}, certified gap {:.2} % of f\n", 100.0 * gap);
+    }
+    text
 }
 
 fn data(set: &RankSet, seconds: f64, path: &Path, screen: &Screen) -> Result<()> {

@@ -12,6 +12,8 @@ mod fit;
 mod formats;
 mod golden;
 mod interrupt;
+mod items;
+mod kernels;
 mod matches;
 mod missing;
 mod predict;

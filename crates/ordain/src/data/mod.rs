@@ -10,6 +10,7 @@ mod delaunay;
 mod label_xml;
 mod layout;
 mod letor;
+mod levels;
 mod linkage;
 mod match_table;
 mod match_write;
@@ -20,6 +21,7 @@ mod number;
 mod point_features;
 mod points;
 pub mod resample;
+mod retrieval;
 pub mod scale;
 mod shape_context;
 mod silhouettes;
@@ -43,6 +45,7 @@ pub use match_write::{write_contexts, write_matches};
 pub use matches::{MatchSet, Problem, Truth};
 pub use matching::{MatchReading, Split, is_matches, read_match_splits, read_matches};
 pub use point_features::PointFeature;
+pub use retrieval::{ItemQueries, ItemRows, Retrieval};
 pub use shape_context::{Context, mean_distance, normalised, shape_contexts};
 pub use silhouettes::read_contours;
 pub use sniff::is_tags;
@@ -66,7 +69,12 @@ pub struct Groups<'a> {
     bounds: &'a [usize],
 }
 
-impl Groups<'_> {
+impl<'a> Groups<'a> {
+    /// The rows `bounds[g]..bounds[g + 1]` as group `g`.
+    pub fn new(features: &'a Features, bounds: &'a [usize]) -> Self {
+        Self { features, bounds }
+    }
+
     /// Number of groups.
     pub fn len(&self) -> usize {
         self.bounds.len() - 1
@@ -188,19 +196,24 @@ impl RankSet {
 
     /// A set of some of the queries alone.
     pub fn only(&self, units: &[u32]) -> Self {
-        let rows: Vec<u32> = units.iter().flat_map(|&q| self.span(q as usize)).map(|row| row as u32).collect();
+        self.some_rows(units, |_| true)
+    }
+
+    /// A set of some of the queries, of each only the rows that are wanted.
+    pub fn some_rows(&self, units: &[u32], mut wanted: impl FnMut(usize) -> bool) -> Self {
+        let (mut rows, mut bounds): (Vec<u32>, Vec<usize>) = (vec![], vec![0]);
+        for &q in units {
+            rows.extend(self.span(q as usize).filter(|&row| wanted(row)).map(|row| row as u32));
+            bounds.push(rows.len());
+        }
         let take = |values: &[f64]| rows.iter().map(|&row| values[row as usize]).collect::<Vec<f64>>();
-        let ends = units.iter().scan(0, |end, &q| {
-            *end += self.span(q as usize).len();
-            Some(*end)
-        });
         Self {
             features: self.features.select_rows(&rows),
             columns: self.columns.clone(),
             grades: take(&self.grades),
             graded: self.graded,
             weights: self.weights.as_deref().map(take),
-            bounds: std::iter::once(0).chain(ends).collect(),
+            bounds,
             queries: units.iter().map(|&q| self.queries[q as usize].clone()).collect(),
             documents: self.documents.as_ref().map(|d| d.permuted(&rows)),
             input: None,

@@ -1,5 +1,6 @@
 //! Made-up data for ranking, tagging and matching, for the demo, the tests and the benchmarks.
 
+pub use super::levels::Levels;
 pub use super::linkage::Linkage;
 pub use super::silhouettes::Silhouettes;
 

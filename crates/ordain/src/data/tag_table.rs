@@ -1,4 +1,5 @@
-//! CSV and TSV of items with labels: columns of 0 and 1 that are named, or a column `labels` of names between `;`.
+//! CSV and TSV of items with labels: columns of 0 and 1 that are named, a column `labels` of names between `;`, or a
+//! column of categories.
 
 use super::build::{is_index, short};
 use super::number::{self, Value};
@@ -17,6 +18,8 @@ enum Labels {
     Columns(Vec<usize>),
     /// Names in one column.
     Names(usize),
+    /// One name in one column.
+    Category(usize),
     /// Nowhere.
     None,
 }
@@ -28,12 +31,17 @@ pub(super) fn read(path: &Path, delimiter: u8, reading: &TagReading) -> Result<P
     let (labels, mut vocabulary) = labels_of(path, &header, reading)?;
     let is_label = |j: usize| match &labels {
         Labels::Columns(columns) => columns.contains(&j),
-        Labels::Names(column) => *column == j,
+        Labels::Names(column) | Labels::Category(column) => *column == j,
         Labels::None => false,
     };
-    let plain: Vec<usize> = (0..header.len()).filter(|&j| !is_label(j)).collect();
+    let column = |name: &String, option: &str| find_column(path, &header, name, option);
+    let ignored = reading.ignore.iter().map(|name| column(name, "--ignore")).collect::<Result<Vec<usize>>>()?;
+    let plain: Vec<usize> = (0..header.len()).filter(|&j| !is_label(j) && !ignored.contains(&j)).collect();
     let find = |name: &str| plain.iter().copied().find(|&j| header[j].eq_ignore_ascii_case(name));
-    let id = find("id").or_else(|| find("item"));
+    let id = match &reading.id {
+        Some(name) => Some(column(name, "--id")?),
+        None => find("id").or_else(|| find("item")),
+    };
     let features: Vec<usize> = plain.iter().copied().filter(|&j| Some(j) != id).collect();
     let mut known: HashMap<String, u32> = vocabulary.iter().cloned().zip(0..).collect();
     let (mut values, mut items) = (vec![], Strings::default());
@@ -49,7 +57,11 @@ pub(super) fn read(path: &Path, delimiter: u8, reading: &TagReading) -> Result<P
                     return Err(refuse(j, "a value (--missing zero or --missing mean allows gaps)".into()));
                 }
                 Value::Bad => {
-                    let way = "take a column of text out, or turn it into numbers; --labels names columns of labels";
+                    let way = match &labels {
+                        Labels::Category(_) => format!("--ignore {} leaves the column out", short(&header[j])),
+                        _ => "take a column of text out, or turn it into numbers; --labels names columns of labels"
+                            .into(),
+                    };
                     return Err(refuse(j, format!("a finite number ({way})")));
                 }
             });
@@ -71,12 +83,15 @@ pub(super) fn read(path: &Path, delimiter: u8, reading: &TagReading) -> Result<P
             Labels::Names(j) => {
                 let names = std::str::from_utf8(&record[*j]).map_err(|_| refuse(*j, "labels in UTF-8".into()))?;
                 for name in names.split(';').map(str::trim).filter(|name| !name.is_empty()) {
-                    row.0.push(known.get(name).copied().unwrap_or_else(|| {
-                        known.insert(name.to_owned(), vocabulary.len() as u32);
-                        vocabulary.push(name.to_owned());
-                        vocabulary.len() as u32 - 1
-                    }));
+                    row.0.push(number_of(name, &mut known, &mut vocabulary));
                 }
+            }
+            Labels::Category(j) => {
+                let name = std::str::from_utf8(&record[*j]).map_err(|_| refuse(*j, "a category in UTF-8".into()))?;
+                if name.trim().is_empty() {
+                    return Err(refuse(*j, "a category".into()));
+                }
+                row.0.push(number_of(name.trim(), &mut known, &mut vocabulary));
             }
         }
         yes.push(&row.0);
@@ -99,8 +114,31 @@ pub(super) fn read(path: &Path, delimiter: u8, reading: &TagReading) -> Result<P
     })
 }
 
+/// The number of a label, which is added to the vocabulary where it is new.
+fn number_of(name: &str, known: &mut HashMap<String, u32>, vocabulary: &mut Vec<String>) -> u32 {
+    known.get(name).copied().unwrap_or_else(|| {
+        known.insert(name.to_owned(), vocabulary.len() as u32);
+        vocabulary.push(name.to_owned());
+        vocabulary.len() as u32 - 1
+    })
+}
+
+/// The place of a column that an option names.
+fn find_column(path: &Path, header: &[String], name: &str, option: &str) -> Result<usize> {
+    header.iter().position(|h| h == name).ok_or_else(|| Error::Parse {
+        path: path.into(),
+        line: 1,
+        column: 1,
+        expected: format!("a header with the column {:?} of {option}", short(name)),
+        found: format!("{:?}", short(&header.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(","))),
+    })
+}
+
 /// Where the labels are, and their names as far as the header tells.
 fn labels_of(path: &Path, header: &[String], reading: &TagReading) -> Result<(Labels, Vec<String>)> {
+    if let Some(category) = &reading.category {
+        return Ok((Labels::Category(find_column(path, header, category, "--queries")?), vec![]));
+    }
     let find = |name: &str| header.iter().position(|h| h == name);
     let Some(given) = &reading.labels else {
         if let Some(column) = header.iter().position(|h| h.eq_ignore_ascii_case("labels")) {
@@ -116,16 +154,8 @@ fn labels_of(path: &Path, header: &[String], reading: &TagReading) -> Result<(La
         });
     };
     let names = TagReading::names(given)?;
-    let mut columns = vec![];
-    for name in &names {
-        columns.push(find(name).ok_or_else(|| Error::Parse {
-            path: path.into(),
-            line: 1,
-            column: 1,
-            expected: format!("a header with the column {:?} of --labels", short(name)),
-            found: format!("{:?}", short(&header.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(","))),
-        })?);
-    }
+    let columns =
+        names.iter().map(|name| find_column(path, header, name, "--labels")).collect::<Result<Vec<usize>>>()?;
     Ok((Labels::Columns(columns), names))
 }
 

@@ -22,6 +22,12 @@ pub struct TagReading {
     /// Labels that are known already, such as those of a model: where nothing else says what the labels are, columns and
     /// `{0,1}` attributes of these names.
     pub known: Vec<String>,
+    /// Of a table: the column whose value is the one label of an item, instead of what `labels` says.
+    pub category: Option<String>,
+    /// Of a table: the column of the ids of items. Without it: `id`, else `item`, where there is one.
+    pub id: Option<String>,
+    /// Of a table: columns that are left out.
+    pub ignore: Vec<String>,
 }
 
 impl TagReading {
@@ -29,8 +35,8 @@ impl TagReading {
         self.missing != Missing::Error
     }
 
-    /// The names that `labels` lists, between commas; names with commas in quotes.
-    pub(super) fn names(text: &str) -> Result<Vec<String>> {
+    /// Names of columns in a list such as `labels`, between commas; names with commas in quotes.
+    pub fn names(text: &str) -> Result<Vec<String>> {
         let mut reader = csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).from_reader(text.as_bytes());
         let names: Vec<String> = match reader.records().next() {
             Some(Ok(record)) => record.iter().map(str::to_owned).collect(),
@@ -104,7 +110,15 @@ fn file(path: &Path, reading: &TagReading) -> Result<Part> {
     let content = |expected: &str, found: &str| {
         Err(Error::Content { path: path.into(), expected: expected.into(), found: found.into() })
     };
-    let part = match extension(path).as_str() {
+    let kind = extension(path);
+    let of_tables = reading.category.is_some() || reading.id.is_some() || !reading.ignore.is_empty();
+    if of_tables && !matches!(kind.as_str(), "csv" | "tsv") {
+        return content(
+            "a table (.csv or .tsv), whose columns can be named as categories, as ids or to be left out",
+            "another file",
+        );
+    }
+    let part = match kind.as_str() {
         "arff" => arff::read(path, reading)?,
         "csv" => tag_table::read(path, b',', reading)?,
         "tsv" => tag_table::read(path, b'\t', reading)?,

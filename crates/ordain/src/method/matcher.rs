@@ -1,6 +1,6 @@
 //! The fitted matcher: a weight for each feature of an edge, and what staying unmatched is worth.
 
-use super::linear::contributions;
+use super::ranker::contributions;
 use super::{Candidate, Chosen, Contribution, Positive};
 use crate::data::scale::{Affine, Scale, Scaling};
 use crate::data::{Aligned, Columns, MatchSet, Missing, Truth};

@@ -1,18 +1,21 @@
 //! Named methods: settings, `fit`, and what is fitted. Each composes the modules below it.
 
+pub mod ballrank;
 mod centre;
 pub mod core_choice;
+mod core_documents;
 mod count;
 pub mod cstar;
 pub mod dorm;
 mod journal;
-mod linear;
+mod kernel_search;
 mod lists;
 mod match_search;
 pub mod matcher;
 pub mod matchmap;
 pub mod matchmargin;
 mod one_vs_rest;
+mod ranker;
 pub mod rankmatch;
 pub mod ranksvm;
 mod search;
@@ -20,18 +23,21 @@ mod settings;
 mod stage;
 pub mod tagger;
 
+pub use ballrank::BallRank;
+pub use core_documents::Choose;
 pub use count::CountModel;
 pub use cstar::{CStar, Core, FittedTags, TagFacts, TagFeatures, TagLoss, TagScale, TagTraining};
 pub use dorm::Dorm;
 pub use journal::Journal;
-pub use linear::{Contribution, LinearRanker, PlaceProbabilities};
+pub use kernel_search::Kernels;
 pub use lists::Subset;
 pub use matcher::{FittedMatch, Match, MatchFacts, MatchPrediction, MatchTraining, Matcher, Sums};
 pub use matchmap::MatchMap;
 pub use matchmargin::MatchMargin;
 pub use one_vs_rest::OneVsRest;
+pub use ranker::{Contribution, PlaceProbabilities, Ranker};
 pub use rankmatch::RankMatch;
-pub use ranksvm::RankSvm;
+pub use ranksvm::{Documents, RankSvm};
 pub use tagger::{Scored, TagPrediction, TagReason, TagWork, Tagger, Trainer};
 
 use crate::data::{Missing, RankSet};
@@ -139,8 +145,8 @@ pub enum Method {
 
 impl Method {
     /// The names of all methods.
-    pub const NAMES: [&'static str; 7] =
-        ["ranksvm", "rankmatch", "dorm", "cstar", "independent", "matchmap", "matchmargin"];
+    pub const NAMES: [&'static str; 8] =
+        ["ranksvm", "rankmatch", "dorm", "ballrank", "cstar", "independent", "matchmap", "matchmargin"];
 
     /// The method of this name, with its defaults.
     pub fn named(name: &str) -> Result<Self> {
@@ -148,6 +154,7 @@ impl Method {
             "ranksvm" => Ok(Self::Rank(RankMethod::RankSvm(RankSvm::default()))),
             "rankmatch" => Ok(Self::Rank(RankMethod::RankMatch(RankMatch::default()))),
             "dorm" => Ok(Self::Rank(RankMethod::Dorm(Dorm::default()))),
+            "ballrank" => Ok(Self::Rank(RankMethod::BallRank(BallRank::default()))),
             "cstar" => Ok(Self::Annotate(CStar::default())),
             "independent" => Ok(Self::Annotate(CStar::independent())),
             "matchmap" => Ok(Self::Match(MatchMethod::MatchMap(MatchMap::default()))),
@@ -206,6 +213,7 @@ impl Method {
             Self::Rank(RankMethod::RankSvm(method)) => method.set(name, value),
             Self::Rank(RankMethod::RankMatch(method)) => method.set(name, value),
             Self::Rank(RankMethod::Dorm(method)) => method.set(name, value),
+            Self::Rank(RankMethod::BallRank(method)) => method.set(name, value),
             Self::Annotate(method) => method.set(name, value),
             Self::Match(MatchMethod::MatchMap(method)) => method.set(name, value),
             Self::Match(MatchMethod::MatchMargin(method)) => method.set(name, value),
@@ -289,12 +297,14 @@ impl MatchMethod {
 /// A method that ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RankMethod {
-    /// Linear RankSVM.
+    /// RankSVM, linear or with a kernel.
     RankSvm(RankSvm),
     /// The exponential family over orders.
     RankMatch(RankMatch),
     /// Max-margin on subsets.
     Dorm(Dorm),
+    /// The Ball Ranking Machine.
+    BallRank(BallRank),
 }
 
 impl RankMethod {
@@ -304,6 +314,7 @@ impl RankMethod {
             Self::RankSvm(_) => "ranksvm",
             Self::RankMatch(_) => "rankmatch",
             Self::Dorm(_) => "dorm",
+            Self::BallRank(_) => "ballrank",
         }
     }
 
@@ -313,15 +324,18 @@ impl RankMethod {
             Self::RankSvm(_) => RankSvm::SETTINGS,
             Self::RankMatch(_) => RankMatch::SETTINGS,
             Self::Dorm(_) => Dorm::SETTINGS,
+            Self::BallRank(_) => BallRank::SETTINGS,
         }
     }
 
     /// Whether something is left to be chosen by validation.
     pub fn chooses(&self) -> bool {
         match self {
+            Self::RankSvm(method) if !method.is_linear() => kernel_search::open(method),
             Self::RankSvm(method) => method.choices().open(),
             Self::RankMatch(method) => method.choices().open(),
             Self::Dorm(method) => method.choices().open(),
+            Self::BallRank(method) => kernel_search::open(method),
         }
     }
 
@@ -331,6 +345,7 @@ impl RankMethod {
             Self::RankSvm(method) => (method.choices().asked(), method.settings()),
             Self::RankMatch(method) => (method.choices().asked(), method.settings()),
             Self::Dorm(method) => (method.choices().asked(), method.settings()),
+            Self::BallRank(method) => (kernel_search::asked(method), Map::new()),
         }
     }
 
@@ -357,9 +372,9 @@ impl RankMethod {
             return differ("data");
         }
         match &model.journal {
-            Some(journal) if !matches!(self, Self::RankSvm(_)) => Ok(journal),
+            Some(journal) if !matches!(self, Self::RankSvm(_) | Self::BallRank(_)) => Ok(journal),
             Some(_) => Err(Error::Data {
-                expected: "a method that resumes (ranksvm takes seconds: fit it anew)".into(),
+                expected: "a method that resumes (ranksvm and ballrank take seconds: fit them anew)".into(),
                 found: self.name().into(),
             }),
             None => {
@@ -374,6 +389,7 @@ impl RankMethod {
             Self::RankSvm(method) => method.fit(data, watch),
             Self::RankMatch(method) => method.fit(data, watch),
             Self::Dorm(method) => method.fit(data, watch),
+            Self::BallRank(method) => method.fit(data, watch),
         }
     }
 }
@@ -514,6 +530,9 @@ pub struct Facts {
     /// How the solver ended.
     #[serde(flatten)]
     pub report: Report,
+    /// What the model rests on, of one with a kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<CoreFacts>,
     /// Whether the fit is on training and validation together.
     pub refit: bool,
     /// How settings were chosen, if any were.
@@ -522,11 +541,27 @@ pub struct Facts {
     pub seed: u64,
 }
 
+/// What a model with a kernel rests on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CoreFacts {
+    /// Core documents, one for each query that uses it.
+    pub documents: usize,
+    /// Of a ball: the core pairs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<usize>,
+    /// Of a ball: `f = α'Hα` where it stopped, which is 1/(2P) at the optimum, P being the objective of the kernel RankSVM.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub f: Option<f64>,
+    /// Of a ball: how far f can be above its minimum, as a share of f.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<f64>,
+}
+
 /// A trained model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
     /// What ranks.
-    pub ranker: LinearRanker,
+    pub ranker: Ranker,
     /// Where it comes from.
     pub facts: Facts,
     /// Where it stopped, if it was interrupted.

@@ -1,15 +1,20 @@
-//! Linear RankSVM: the squared hinge over all pairs of different grades within a query.
+//! RankSVM: the squared hinge over all pairs of different grades within a query; linear, or with a kernel.
 
+use super::core_documents::{self, Choose, CoreFit, Fitting};
+use super::kernel_search::{self, KernelFit, KernelLearner, KernelProblem, Kernels};
 use super::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
-use super::settings::{Common, SCALE, accuracy, one_of, ridge, steps};
-use super::{Choice, Fitted, Positive, Setting, Training};
+use super::settings::{Common, SCALE, accuracy, count, one_of, ridge, steps};
+use super::{Choice, CoreFacts, Fitted, Positive, Setting, Training};
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
+use crate::kernel::Form;
 use crate::risk::Empirical;
+use crate::scorer::kernel_rows::Gram;
 use crate::solver::newton::{Memory, Newton};
-use crate::solver::run::{Watch, run};
+use crate::solver::run::{Report, Watch, run};
 use crate::surrogate::pair_hinge::PairHinge;
-use crate::traits::{Solver, Surrogate};
+use crate::traits::{Solver, Stop, Surrogate};
+use rayon::prelude::*;
 use serde_json::{Map, Value};
 
 /// What the mean of the pair losses is over.
@@ -27,7 +32,27 @@ impl PairWeight {
     }
 }
 
-/// Linear RankSVM.
+/// How many core documents a model with a kernel rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Documents {
+    /// All where no block has more than [`EXACT`], else [`BUDGET`].
+    Auto,
+    /// All: the exact solution.
+    All,
+    /// At most so many, over all queries.
+    Most(usize),
+}
+
+/// Up to so many documents of a block the exact solution is found: its kernel matrix takes 100 MB.
+pub const EXACT: usize = 5000;
+/// Core documents where there are more.
+pub const BUDGET: usize = 500;
+/// Core documents of fits that only serve a choice.
+const CHOOSING: usize = 200;
+/// Documents times core documents above which such fits are made cheaper.
+const LARGE: usize = 2_000_000;
+
+/// RankSVM.
 ///
 /// ```text
 /// min over w:   λ/2·|w|² + mean over pairs (i better than j)  ½ (1 − w·x_i + w·x_j)₊²
@@ -35,6 +60,10 @@ impl PairWeight {
 ///
 /// \[BRM\] Eq. (4) in its primal form, with λ = 1/(C · pairs) for the C of a sum; Joachims 2002, Lee and Lin 2014. Fitted
 /// by Newton's method, a few steps of O(n log n + n d²) each.
+///
+/// With a kernel `w·x` becomes `F(x) = Σ_i β_i k(x_i, x)` and `|w|²` its norm `β'Kβ`, one β for each *document* however many pairs there are: conjugate
+/// gradients in the inner product of the kernel, O(n²) each, up to [`EXACT`] documents of a block. Above, the same objective over the span of a
+/// budget of core documents: drawn by how hard the loss pulls at them, in growing batches, and pruned (`choose=dual`).
 ///
 /// ```
 /// use ordain::{method::{RankSvm, Training}, metric, solver::run::Watch};
@@ -55,6 +84,12 @@ pub struct RankSvm {
     pub scale: Choice<Scale>,
     /// What the mean is over.
     pub weight: PairWeight,
+    /// The kernel.
+    pub kernels: Kernels,
+    /// How many core documents there may be.
+    pub documents: Documents,
+    /// How they are chosen.
+    pub choose: Choose,
     /// The most Newton steps of one fit.
     pub max_iter: usize,
     /// The norm of the gradient at which a fit stops, relative to the one at zero.
@@ -67,6 +102,9 @@ impl Default for RankSvm {
             lambda: Choice::Auto,
             scale: Choice::Auto,
             weight: PairWeight::Query,
+            kernels: Kernels::new(Form::Linear),
+            documents: Documents::Auto,
+            choose: Choose::Dual,
             max_iter: 100,
             tol: Positive(1e-5),
         }
@@ -88,28 +126,158 @@ impl RankSvm {
     /// What can be set.
     pub const SETTINGS: &'static [Setting] = &[
         SCALE,
-        ridge("strength of the ridge: auto by validation (else 1); c=1/lambda is accepted too"),
+        ridge("strength of the ridge: auto by validation (else 1, with a kernel 1e-4); c=1/lambda is accepted too"),
         Setting {
             name: "weight",
             range: "query, pair",
             default: "query",
             help: "what the mean loss is over: query (every query counts the same) or pair (every pair does)",
         },
+        Kernels::setting("linear"),
+        Kernels::SETTINGS[0],
+        Kernels::SETTINGS[1],
+        Kernels::SETTINGS[2],
+        Setting {
+            name: "documents",
+            range: "auto, all, or a whole number above 0",
+            default: "auto",
+            help: "with a kernel: how many core documents the model may rest on; auto is all up to 5000 documents (of a query, with blocks), else 500",
+        },
+        Setting {
+            name: "choose",
+            range: "dual, random, cholesky",
+            default: "dual",
+            help: "core documents: drawn by how hard the loss pulls at them, then pruned (dual), at random, or those that others explain least (cholesky)",
+        },
+        Kernels::SETTINGS[3],
         steps("100", "the most Newton steps of one fit"),
         accuracy("1e-5", "the norm of the gradient at which a fit stops, relative to the one at zero"),
     ];
 
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<()> {
         let Self { scale, lambda, max_iter, tol, .. } = self;
-        if !(Common { scale, lambda, max_iter, tol }).set(name, value)? {
-            self.weight = one_of("weight", value, &[("query", PairWeight::Query), ("pair", PairWeight::Pair)])?;
+        if (Common { scale, lambda, max_iter, tol }).set(name, value)? || self.kernels.set(name, value)? {
+            return Ok(());
+        }
+        match (name, value) {
+            ("documents", "auto") => self.documents = Documents::Auto,
+            ("documents", "all") => self.documents = Documents::All,
+            ("documents", _) => self.documents = Documents::Most(count(name, value)?),
+            ("choose", _) => self.choose = one_of("choose", value, &CHOOSE)?,
+            _ => self.weight = one_of("weight", value, &[("query", PairWeight::Query), ("pair", PairWeight::Pair)])?,
         }
         Ok(())
     }
 
+    /// Whether it is the linear machine, whose model is one weight per feature.
+    pub fn is_linear(&self) -> bool {
+        self.kernels.form == Form::Linear && !self.kernels.blocks
+    }
+
     /// Fits a ranker, choosing what is left open on validation queries.
     pub fn fit(&self, data: &Training, watch: &Watch) -> Result<Fitted> {
-        fit(self, data, watch)
+        if self.is_linear() { fit(self, data, watch) } else { kernel_search::fit(self, data, watch) }
+    }
+}
+
+const CHOOSE: [(&str, Choose); 3] =
+    [("dual", Choose::Dual), ("random", Choose::Random), ("cholesky", Choose::Cholesky)];
+
+impl KernelLearner for RankSvm {
+    /// The kernel matrices of all blocks, where the fit is exact.
+    type Carry = Vec<Gram>;
+
+    fn name(&self) -> &'static str {
+        "ranksvm"
+    }
+
+    fn kernels(&self) -> Kernels {
+        self.kernels
+    }
+
+    fn scale(&self) -> Choice<Scale> {
+        self.scale
+    }
+
+    fn lambda(&self) -> Choice<Positive> {
+        self.lambda
+    }
+
+    fn path(&self, _: f64) -> (Vec<f64>, f64) {
+        (vec![1.0, 0.1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7], 1e-4)
+    }
+
+    fn weight(&self) -> PairWeight {
+        self.weight
+    }
+
+    fn own_settings(&self) -> Map<String, Value> {
+        let mut all = Learner::settings(self);
+        let documents = match self.documents {
+            Documents::Auto => "auto".into(),
+            Documents::All => "all".into(),
+            Documents::Most(most) => most.into(),
+        };
+        all.insert("documents".into(), documents);
+        if let Some((name, _)) = CHOOSE.iter().find(|(_, own)| *own == self.choose) {
+            all.insert("choose".into(), (*name).into());
+        }
+        all
+    }
+
+    fn solve(
+        &self,
+        problem: &KernelProblem,
+        carry: &mut Vec<Gram>,
+        from: Option<&[CoreFit]>,
+        watch: &Watch,
+    ) -> Result<KernelFit> {
+        let blocks = problem.blocks;
+        let sizes = blocks.iter().map(|block| block.grades.len());
+        let most = match self.documents {
+            Documents::Most(most) if most < sizes.clone().sum() => Some(most),
+            Documents::Auto if sizes.clone().max().unwrap_or(0) > EXACT => Some(BUDGET),
+            _ => None,
+        };
+        let how = Fitting {
+            kernel: problem.kernel,
+            lambda: problem.lambda,
+            tol: self.tol.get(),
+            max_iter: self.max_iter,
+            watch,
+        };
+        let large = sizes.sum::<usize>() * most.unwrap_or(0) > LARGE;
+        let fits = match most {
+            // of large data the core of one λ serves the next ones of a choice, and it is a smaller one
+            Some(_) if problem.choosing && large && from.is_some() => {
+                let one = |(block, from): (&_, &CoreFit)| {
+                    core_documents::restricted(block, &from.documents, &how, Some(from))
+                };
+                let from = from.unwrap_or_default();
+                blocks.par_iter().zip(from).map(one).collect::<Result<Vec<CoreFit>>>()?
+            }
+            Some(most) => {
+                let most = if problem.choosing && large { most.min(CHOOSING) } else { most };
+                core_documents::budget(blocks, most, self.choose, &how, problem.seed)?
+            }
+            None => {
+                if carry.is_empty() {
+                    *carry = blocks.iter().map(|block| Gram::new(&problem.kernel, block.docs, block.d)).collect();
+                }
+                let one = |(at, (block, gram)): (usize, (&_, &_))| {
+                    core_documents::exact(block, gram, &how, from.map(|from| &from[at]))
+                };
+                blocks.par_iter().zip(carry.par_iter()).enumerate().map(one).collect::<Result<Vec<CoreFit>>>()?
+            }
+        };
+        let worst = fits.iter().map(|fit| fit.report).max_by(|a, b| a.gradient.total_cmp(&b.gradient));
+        let objective = fits.iter().map(|fit| fit.report.objective).sum();
+        let iterations = fits.iter().map(|fit| fit.report.iterations).max().unwrap_or(0);
+        let stop = if watch.stopped() { Stop::Interrupted } else { worst.map_or(Stop::Gradient, |report| report.stop) };
+        let gradient = worst.map_or(0.0, |report| report.gradient);
+        let report = Report { iterations, objective, gradient, gap: None, stop };
+        let documents = fits.iter().map(|fit| fit.documents.len()).sum();
+        Ok(KernelFit { fits, report, core: CoreFacts { documents, pairs: None, f: None, certificate: None } })
     }
 }
 

@@ -2,7 +2,7 @@
 //! an interrupted fit stopped.
 
 use super::journal::Journal;
-use super::{Candidate, Choice, Chosen, Facts, Fitted, LinearRanker, Positive, Training};
+use super::{Candidate, Choice, Chosen, Facts, Fitted, Positive, Ranker, Training};
 use crate::data::scale::{Scale, Scaling};
 use crate::data::split;
 use crate::error::{Error, Result};
@@ -126,7 +126,7 @@ impl Point {
 struct Outcome {
     at: Point,
     value: f64,
-    ranker: LinearRanker,
+    ranker: Ranker,
     report: Report,
 }
 
@@ -260,10 +260,11 @@ impl<L: Learner> Search<'_, L> {
         Ok(solved)
     }
 
-    fn ranker(&self, weights: Vec<f64>, scale: Scale, scaling: &Scaling) -> LinearRanker {
+    fn ranker(&self, weights: Vec<f64>, scale: Scale, scaling: &Scaling) -> Ranker {
         let data = self.data;
-        LinearRanker {
+        Ranker {
             weights,
+            expansion: None,
             columns: data.set.columns.clone(),
             scale,
             global: if let Scaling::Global(affine) = scaling { Some(affine.clone()) } else { None },
@@ -295,6 +296,7 @@ impl<L: Learner> Search<'_, L> {
             examples: drawn.count,
             example: drawn.kind.into(),
             report: outcome.report,
+            core: None,
             refit,
             chosen,
             seed: data.seed,

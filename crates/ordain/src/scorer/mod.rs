@@ -1,5 +1,6 @@
 //! Parameters to scores and back; none of them sees an answer.
 
 pub mod edges;
+pub mod kernel_rows;
 pub mod labels;
 pub mod rows;

@@ -54,6 +54,13 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// The scaled documents of query `n`, row after row, in single precision.
+    pub fn dense(&self, n: usize) -> Vec<f32> {
+        let mut out = vec![0.0; self.span(n).len() * self.dim()];
+        self.matrix(n, &mut out);
+        out.into_iter().map(|x| x as f32).collect()
+    }
+
     fn row_scores(&self, rows: Range<usize>, theta: &[f64], shift: f64, s: &mut [f64]) {
         match self.set.features {
             Features::Dense(m) => dense_scores(m, rows, theta, shift, s),

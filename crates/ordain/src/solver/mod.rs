@@ -1,5 +1,6 @@
 //! Minimisers of a ridge plus a risk; none of them knows what an example means.
 
+pub mod ball;
 pub mod block_fw;
 pub mod bundle;
 pub mod lbfgs;

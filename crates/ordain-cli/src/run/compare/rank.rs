@@ -39,6 +39,7 @@ pub(super) fn round(
         watch,
     )?;
     entry.fit += start.elapsed().as_secs_f64();
+    model.ranker.check_queries(set, cut.test)?;
     let start = Instant::now();
     let scores = model.ranker.scores_of(set, cut.test);
     entry.predict += start.elapsed().as_secs_f64();
@@ -49,6 +50,7 @@ pub(super) fn round(
     calibrate(entry, &model, set, cut.test)?;
     let (bytes, ranker) = (model_file::to_bytes(&model).len(), &model.ranker);
     entry.keep_linear(bytes, &ranker.columns, &ranker.weights);
+    entry.support = entry.support.max(model.facts.core.as_ref().map_or(0, |core| core.documents));
     let (report, settings, chosen) = (model.facts.report, model.facts.settings, model.facts.chosen);
     entry.trained.push(Trained::of(report, settings, chosen));
     Ok(())

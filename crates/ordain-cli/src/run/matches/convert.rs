@@ -12,12 +12,14 @@ pub(in crate::run) fn run(args: &Convert, screen: &Screen) -> Result<()> {
     let reading = plan::match_reading(&args.reading, &args.points)?;
     let output = args.output.display().to_string();
     let loud = screen.json && output != "-";
-    if reading.pairs.is_none() && is_frames(&args.input)? {
+    if let ([input], None) = (args.input.as_slice(), &reading.pairs)
+        && is_frames(input)?
+    {
         if reading.features.iter().any(|feature| *feature != PointFeature::ShapeContext) {
             let text = "--features: points of frames alone give shape-context; with --pairs FILE, which says which frames belong together, all features of their edges";
             return Err(Usage(text.into()).into());
         }
-        let points = write_contexts(&args.input, &args.output)?;
+        let points = write_contexts(input, &args.output)?;
         if loud {
             screen.document(&json!({"rows": points, "output": output}))?;
         }
@@ -26,7 +28,7 @@ pub(in crate::run) fn run(args: &Convert, screen: &Screen) -> Result<()> {
         ));
         return Ok(());
     }
-    let (mut set, _) = read_matches(&[vec![args.input.clone()]], &reading)?;
+    let (mut set, _) = read_matches(std::slice::from_ref(&args.input), &reading)?;
     set.fill(reading.missing, &set.all());
     write_matches(&set, &args.output)?;
     if loud {

@@ -9,8 +9,8 @@ use serde_json::json;
 
 pub(in crate::run) fn run(args: &Convert, screen: &Screen) -> Result<()> {
     let reading = plan::tag_reading(&args.reading);
-    let (mut set, _) = read_tags(&[vec![args.input.clone()]], &reading)?;
-    super::warn_of_labels(&set, reading.labels.as_deref(), &args.input.display().to_string(), screen);
+    let (mut set, _) = read_tags(std::slice::from_ref(&args.input), &reading)?;
+    super::warn_of_labels(&set, reading.labels.as_deref(), &super::files(&args.input), screen);
     set.fill(reading.missing, &set.all());
     write_tags(&set, &args.output)?;
     let output = args.output.display().to_string();

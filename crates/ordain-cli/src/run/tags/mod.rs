@@ -8,6 +8,7 @@ pub(super) mod explain;
 pub(super) mod fit;
 pub(super) mod inspect;
 pub(super) mod predict;
+pub(super) mod queries;
 pub(super) mod simulate;
 
 use crate::args::Reading;
@@ -24,9 +25,10 @@ pub(super) fn read_for(tagger: &Tagger, paths: &[PathBuf], labels: Option<&str>,
     // where nothing else says it, columns with the names of the model's labels are labels
     let columns: HashSet<&String> = tagger.columns.names.iter().collect();
     let known = tagger.labels.iter().filter(|label| !columns.contains(label)).cloned().collect();
-    let reading = TagReading { missing: tagger.missing, labels: labels.map(str::to_owned), known };
+    let reading =
+        TagReading { missing: tagger.missing, labels: labels.map(str::to_owned), known, ..TagReading::default() };
     let (mut set, _) = read_tags(&[paths.to_vec()], &reading).map_err(|error| not_items(error, "this model"))?;
-    let name = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    let name = files(paths);
     warn_of_labels(&set, labels, &name, screen);
     let (differ, strange) =
         tagger.prepare(&mut set).map_err(|error| anyhow::Error::from(error).context(name.clone()))?;
@@ -38,6 +40,11 @@ pub(super) fn read_for(tagger: &Tagger, paths: &[PathBuf], labels: Option<&str>,
         ));
     }
     Ok(set)
+}
+
+/// Files by name.
+fn files(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// A model that annotates.

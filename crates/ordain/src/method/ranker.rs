@@ -1,18 +1,22 @@
-//! A ranker that scores each document by a weighted sum of its scaled features.
+//! A ranker: each document gets a score, a weighted sum of its scaled features, or of kernels at core documents.
 
 use crate::data::scale::{Affine, Scale, Scaling};
 use crate::data::{Aligned, Columns, Groups, Missing, RankSet};
 use crate::error::{Error, Result};
+use crate::kernel::Expansion;
 use crate::scorer::rows::{Rows, Work};
 use crate::structure::matching::places::{self, log_sum};
 use crate::traits::Scorer;
 use rayon::prelude::*;
+use std::collections::HashSet;
 
-/// Weights on scaled features.
+/// Weights on scaled features, or a sum of kernels.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LinearRanker {
-    /// One weight per column.
+pub struct Ranker {
+    /// One weight per column; none with a kernel.
     pub weights: Vec<f64>,
+    /// Core documents with their coefficients, of a model with a kernel.
+    pub expansion: Option<Expansion>,
     /// The columns, by name.
     pub columns: Columns,
     /// How they are scaled.
@@ -55,14 +59,32 @@ pub struct Contribution {
     pub contribution: f64,
 }
 
-impl LinearRanker {
+impl Ranker {
     /// Makes data fit this model: columns by name, gaps filled. Returns the numbered columns in which they differ.
     pub fn prepare(&self, set: &mut RankSet) -> Result<Aligned> {
         let differ = set.align(&self.columns)?;
         if self.missing != Missing::Error {
             set.fill_missing(self.means.as_deref());
         }
+        self.check_queries(set, &set.all())?;
         Ok(differ)
+    }
+
+    /// Refuses queries for which the model has no scorer: one that has a scorer for each query by name (`blocks=true`) knows no other.
+    pub fn check_queries(&self, set: &RankSet, units: &[u32]) -> Result<()> {
+        let Some(expansion) = &self.expansion else { return Ok(()) };
+        let known: HashSet<Option<&str>> = expansion.parts.iter().map(|part| part.query.as_deref()).collect();
+        let strange = |&&q: &&u32| !known.contains(&None) && !known.contains(&Some(set.query(q as usize)));
+        match units.iter().find(strange) {
+            None => Ok(()),
+            Some(&q) => Err(Error::Data {
+                expected: format!(
+                    "one of the {} queries that the model was fitted on (blocks=true learns a scorer for each; blocks=false one for all)",
+                    known.len()
+                ),
+                found: format!("query {:?}", set.query(q as usize)),
+            }),
+        }
     }
 
     fn scaling(&self, set: &RankSet) -> Scaling {
@@ -87,6 +109,9 @@ impl LinearRanker {
     /// The scores of some queries under a scaling that was learned before; 0 elsewhere.
     pub(crate) fn scores_with(&self, set: &RankSet, units: &[u32], scaling: &Scaling) -> Vec<f64> {
         let rows = Rows::new(set, units, scaling);
+        if let Some(expansion) = &self.expansion {
+            return kernel_scores(expansion, set, units, &rows);
+        }
         let parts: Vec<(usize, Vec<f64>)> = (0..units.len())
             .into_par_iter()
             .with_min_len(64)
@@ -131,9 +156,49 @@ impl LinearRanker {
     /// What each feature adds to the score of row `above` over row `below`, both of query `q`; the largest first.
     ///
     /// The contributions add up to the difference of the scores.
+    /// With a kernel the weight of a feature is its mean slope on the straight way from one document to the other.
     pub fn explain(&self, set: &RankSet, q: usize, above: usize, below: usize) -> Vec<Contribution> {
-        contributions(set, q, &self.scaling(set), &self.weights, above, below)
+        let scaling = self.scaling(set);
+        let slope = self.expansion.as_ref().map(|expansion| {
+            let lines = Rows::new(set, &[q as u32], &scaling).dense(0);
+            let (d, start) = (set.features.cols(), set.span(q).start);
+            let line = |row: usize| &lines[(row - start) * d..(row - start + 1) * d];
+            let part = expansion.part(set.query(q));
+            part.map_or(vec![0.0; d], |part| expansion.mean_slope(part, line(below), line(above)))
+        });
+        contributions(set, q, &scaling, slope.as_ref().unwrap_or(&self.weights), above, below)
     }
+}
+
+/// Rows that are scaled at once.
+const ROWS: usize = 1 << 14;
+
+/// The scores of some queries by kernels; 0 elsewhere, and for a query that the model does not know.
+fn kernel_scores(expansion: &Expansion, set: &RankSet, units: &[u32], rows: &Rows) -> Vec<f64> {
+    let mut scores = vec![0.0; set.rows()];
+    let all: Vec<usize> = (0..units.len()).collect();
+    let span = |n: usize| set.span(units[n] as usize);
+    // queries of one scorer together, as many as make a good block
+    let mut room = 0;
+    let together = |&a: &usize, &b: &usize| {
+        room = if room == 0 { span(a).len() } else { room } + span(b).len();
+        let same = expansion.parts.len() == 1 && expansion.parts[0].query.is_none() && room <= ROWS;
+        room = if same { room } else { 0 };
+        same
+    };
+    for group in all.chunk_by(together) {
+        let Some(part) = expansion.part(set.query(units[group[0]] as usize)) else { continue };
+        let docs: Vec<f32> = group.iter().flat_map(|&n| rows.dense(n)).collect();
+        let mut made = vec![0.0; docs.len() / set.features.cols().max(1)];
+        expansion.scores(part, &docs, &mut made);
+        let mut from = 0;
+        for &n in group {
+            let span = span(n);
+            scores[span.clone()].copy_from_slice(&made[from..from + span.len()]);
+            from += span.len();
+        }
+    }
+    scores
 }
 
 /// What each feature adds to the score of row `above` over row `below`, both of group `q`; the largest first.

@@ -1,0 +1,355 @@
+//! Kernels: inner products of documents in a space where what is linear need not be so in the features.
+
+pub mod columns;
+pub mod expansion;
+pub mod factor;
+
+pub use columns::Columns;
+pub use expansion::{Expansion, Part};
+pub use factor::Factor;
+
+use crate::error::{Error, Result};
+use crate::matrix::multiply_f32;
+use crate::random::Random;
+
+/// The shape of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// `⟨a, b⟩`.
+    Linear,
+    /// `exp(−γ |a − b|²)`, Gaussian.
+    Rbf,
+    /// `(γ ⟨a, b⟩ + coef0)^degree`.
+    Poly {
+        /// The power.
+        degree: u32,
+        /// What is added.
+        coef0: f64,
+    },
+    /// `exp(−γ Σ |a_j − b_j|)`.
+    Laplace,
+    /// `Σ min(a_j, b_j)`, of histograms.
+    Intersection,
+    /// `exp(−γ Σ (a_j − b_j)²/(a_j + b_j))`, of histograms.
+    Chi2,
+}
+
+impl Form {
+    /// The names, as they are typed.
+    pub const NAMES: [&'static str; 6] = ["linear", "rbf", "poly", "laplace", "intersection", "chi2"];
+
+    /// The name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::Rbf => "rbf",
+            Self::Poly { .. } => "poly",
+            Self::Laplace => "laplace",
+            Self::Intersection => "intersection",
+            Self::Chi2 => "chi2",
+        }
+    }
+
+    /// Whether it has a width to be chosen.
+    pub fn has_width(self) -> bool {
+        !matches!(self, Self::Linear | Self::Intersection)
+    }
+
+    /// Whether it takes histograms: no value below 0.
+    pub fn of_histograms(self) -> bool {
+        matches!(self, Self::Intersection | Self::Chi2)
+    }
+}
+
+/// A kernel.
+///
+/// ```
+/// use ordain::kernel::{Form, Kernel};
+/// let kernel = Kernel { form: Form::Rbf, gamma: 0.5 };
+/// assert_eq!(kernel.of(&[1.0, 2.0], &[1.0, 2.0]), 1.0);
+/// assert!((kernel.of(&[0.0, 0.0], &[1.0, 1.0]) - (-1.0f64).exp()).abs() < 1e-15);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Kernel {
+    /// Its shape.
+    pub form: Form,
+    /// γ, of those that have a width.
+    pub gamma: f64,
+}
+
+/// How many pairs of documents the median distance is taken over.
+const PAIRS: usize = 2001;
+
+impl Kernel {
+    /// The kernel with γ in units of one over the median distance of documents (of `d` values each): the distance that the form has under its exponential, squared and Euclidean for
+    /// polynomials. O(pairs · d), at most 2,001 pairs.
+    pub fn in_units(form: Form, gamma: f64, docs: &[f32], d: usize, seed: u64) -> Self {
+        let n = docs.len() / d.max(1);
+        if !form.has_width() || n < 2 {
+            return Self { form, gamma };
+        }
+        let mut random = Random::new(seed);
+        let row = |i: usize| &docs[i * d..(i + 1) * d];
+        let mut apart: Vec<f64> = (0..PAIRS.min(n * (n - 1) / 2))
+            .map(|_| {
+                let i = random.below(n);
+                let j = (i + 1 + random.below(n - 1)) % n;
+                distance(form, row(i), row(j))
+            })
+            .filter(|&x| x > 0.0)
+            .collect();
+        apart.sort_by(f64::total_cmp);
+        let median = apart.get(apart.len() / 2).copied().unwrap_or(1.0);
+        Self { form, gamma: gamma / median }
+    }
+
+    /// The value for two documents, in double precision. O(d).
+    pub fn of(&self, a: &[f32], b: &[f32]) -> f64 {
+        match self.form {
+            Form::Linear => inner(a, b),
+            Form::Poly { degree, coef0 } => (self.gamma * inner(a, b) + coef0).powi(degree as i32),
+            Form::Intersection => a.iter().zip(b).map(|(&a, &b)| f64::from(a.min(b))).sum(),
+            Form::Rbf | Form::Laplace | Form::Chi2 => (-self.gamma * distance(self.form, a, b)).exp(),
+        }
+    }
+
+    /// The value for all of some documents with all of others, `d` values each: `out[i·n + j] = k(a_i, b_j)` in single precision. A matrix product for
+    /// linear, Gaussian and polynomial kernels, O(m n d) for all.
+    pub fn block(&self, a: &[f32], b: &[f32], d: usize, out: &mut [f32]) {
+        self.block_with(a, (b, &self.squares(b, d)), d, out);
+    }
+
+    /// `|x|²` of documents, where the kernel asks for it: what [`Self::block_with`] takes, so that it need not be found again for each block.
+    pub(crate) fn squares(&self, docs: &[f32], d: usize) -> Vec<f32> {
+        match self.form {
+            Form::Rbf => docs.chunks_exact(d.max(1)).map(square).collect(),
+            _ => vec![],
+        }
+    }
+
+    /// The same as [`Self::block`], with the squares of `b`.
+    pub(crate) fn block_with(&self, a: &[f32], (b, of_b): (&[f32], &[f32]), d: usize, out: &mut [f32]) {
+        let (m, n) = (a.len() / d.max(1), b.len() / d.max(1));
+        assert_eq!(out.len(), m * n, "a place for each pair");
+        let gamma = self.gamma as f32;
+        match self.form {
+            Form::Linear | Form::Poly { .. } | Form::Rbf => {
+                out.fill(0.0);
+                multiply_f32([m, d, n], 1.0, (a, [d, 1]), (b, [1, d]), (out, n));
+            }
+            _ => {
+                for (a, out) in a.chunks_exact(d.max(1)).zip(out.chunks_exact_mut(n.max(1))) {
+                    for (b, out) in b.chunks_exact(d.max(1)).zip(out) {
+                        let pairs = a.iter().zip(b);
+                        *out = match self.form {
+                            Form::Intersection => pairs.map(|(a, b)| a.min(*b)).sum(),
+                            Form::Laplace => pairs.map(|(a, b)| (a - b).abs()).sum::<f32>() * -gamma,
+                            _ => pairs.map(|(a, b)| chi2(*a, *b)).sum::<f32>() * -gamma,
+                        };
+                    }
+                }
+            }
+        }
+        match self.form {
+            Form::Linear | Form::Intersection => {}
+            Form::Poly { degree, coef0 } => {
+                out.iter_mut().for_each(|x| *x = (gamma * *x + coef0 as f32).powi(degree as i32));
+            }
+            Form::Rbf => {
+                for (a, out) in a.chunks_exact(d.max(1)).map(square).zip(out.chunks_exact_mut(n.max(1))) {
+                    for (out, b) in out.iter_mut().zip(of_b) {
+                        *out = exp_below_zero(-gamma * (a + b - 2.0 * *out));
+                    }
+                }
+            }
+            Form::Laplace | Form::Chi2 => out.iter_mut().for_each(|x| *x = exp_below_zero(*x)),
+        }
+    }
+
+    /// The slope of `k(a, b)` by `a`, added to `to` with a weight. O(d).
+    pub fn add_slope(&self, a: &[f32], b: &[f32], weight: f64, to: &mut [f64]) {
+        let value = self.of(a, b);
+        let sign = |x: f64| {
+            if x > 0.0 {
+                1.0
+            } else if x < 0.0 {
+                -1.0
+            } else {
+                0.0
+            }
+        };
+        let power = match self.form {
+            Form::Poly { degree: 0, .. } => 0.0,
+            Form::Poly { degree, coef0 } => {
+                f64::from(degree) * self.gamma * (self.gamma * inner(a, b) + coef0).powi(degree as i32 - 1)
+            }
+            _ => 0.0,
+        };
+        for ((to, &a), &b) in to.iter_mut().zip(a).zip(b) {
+            let (a, b) = (f64::from(a), f64::from(b));
+            *to += weight
+                * match self.form {
+                    Form::Linear => b,
+                    Form::Poly { .. } => power * b,
+                    Form::Rbf => -2.0 * self.gamma * (a - b) * value,
+                    Form::Laplace => -self.gamma * sign(a - b) * value,
+                    Form::Intersection => 0.5 * (1.0 + sign(b - a)),
+                    // (a − b)²/(a + b) = a − 3b + 4b²/(a + b)
+                    Form::Chi2 if a + b > 0.0 => -self.gamma * (1.0 - 4.0 * (b / (a + b)).powi(2)) * value,
+                    Form::Chi2 => 0.0,
+                };
+        }
+    }
+
+    /// Refuses documents that the kernel has no value for.
+    pub fn check(&self, docs: &[f32]) -> Result<()> {
+        match docs.iter().find(|x| **x < 0.0) {
+            Some(x) if self.form.of_histograms() => Err(Error::Data {
+                expected: format!(
+                    "values of at least 0 for kernel={} (scale=none keeps histograms, scale=minmax makes any values so)",
+                    self.form.name()
+                ),
+                found: x.to_string(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn inner(a: &[f32], b: &[f32]) -> f64 {
+    a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
+}
+
+/// `|a|²` in double precision, four sums at once.
+fn square(a: &[f32]) -> f32 {
+    let mut sums = [0.0f64; 4];
+    let heads = a.chunks_exact(4);
+    let rest = inner(heads.remainder(), heads.remainder());
+    for a in heads {
+        sums.iter_mut().zip(a).for_each(|(sum, &a)| *sum += f64::from(a) * f64::from(a));
+    }
+    (sums.iter().sum::<f64>() + rest) as f32
+}
+
+#[inline]
+fn chi2(a: f32, b: f32) -> f32 {
+    let sum = a + b;
+    if sum > 0.0 { (a - b) * (a - b) / sum } else { 0.0 }
+}
+
+/// The distance under the exponential of a form.
+fn distance(form: Form, a: &[f32], b: &[f32]) -> f64 {
+    let pairs = a.iter().zip(b).map(|(&a, &b)| (f64::from(a), f64::from(b)));
+    match form {
+        Form::Laplace => pairs.map(|(a, b)| (a - b).abs()).sum(),
+        Form::Chi2 => pairs.map(|(a, b)| if a + b > 0.0 { (a - b).powi(2) / (a + b) } else { 0.0 }).sum(),
+        _ => pairs.map(|(a, b)| (a - b).powi(2)).sum(),
+    }
+}
+
+/// `exp(x)` for x ≤ 0 (above, 1), to 3e-7 of its value; 0 below −87. Without a branch, so that a loop of it runs in vectors.
+#[inline]
+fn exp_below_zero(x: f32) -> f32 {
+    // x = k·ln 2 + r with |r| ≤ ln 2/2; adding 1.5·2²³ rounds to a whole number
+    const ROUND: f32 = 12_582_912.0;
+    let x = x.clamp(-87.0, 0.0);
+    let rounded = x * std::f32::consts::LOG2_E + ROUND;
+    let k = rounded - ROUND;
+    let r = (x - k * 0.693_359_4) + k * 2.121_944_4e-4;
+    let p =
+        1.0 + r * (1.0 + r * (0.5 + r * (0.166_666_67 + r * (0.041_666_67 + r * (8.333_334e-3 + r * 1.388_889e-3)))));
+    // the last bits of the rounded number are k; a conversion would cost as much as the polynomial
+    let power = f32::from_bits(rounded.to_bits().wrapping_add(127) << 23);
+    if x > -87.0 { p * power } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FORMS: [Form; 7] = [
+        Form::Linear,
+        Form::Rbf,
+        Form::Poly { degree: 3, coef0: 1.0 },
+        Form::Poly { degree: 1, coef0: 0.0 },
+        Form::Laplace,
+        Form::Intersection,
+        Form::Chi2,
+    ];
+
+    fn docs(random: &mut Random, n: usize, d: usize) -> Vec<f32> {
+        (0..n * d).map(|_| if random.below(4) == 0 { 0.0 } else { random.uniform() as f32 * 2.0 }).collect()
+    }
+
+    #[test]
+    fn blocks_are_single_values() {
+        let mut random = Random::new(1);
+        for round in 0..200 {
+            let (m, n, d) = (1 + random.below(9), 1 + random.below(9), 1 + random.below(12));
+            let (a, b) = (docs(&mut random, m, d), docs(&mut random, n, d));
+            let kernel = Kernel { form: FORMS[round % 7], gamma: 0.05 + random.uniform() };
+            let mut out = vec![9.0; m * n];
+            kernel.block(&a, &b, d, &mut out);
+            for i in 0..m {
+                for j in 0..n {
+                    let truth = kernel.of(&a[i * d..(i + 1) * d], &b[j * d..(j + 1) * d]);
+                    assert!((f64::from(out[i * n + j]) - truth).abs() < 2e-5 * (1.0 + truth.abs()), "{kernel:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_exponential_is_near_enough() {
+        for at in 0..200_000 {
+            let x = -(at as f32) * 5e-4;
+            let (own, truth) = (f64::from(exp_below_zero(x)), f64::from(x).exp());
+            assert!((own - truth).abs() <= 3e-7 * truth || x <= -87.0, "{x}: {own} {truth}");
+        }
+        assert_eq!((exp_below_zero(0.0), exp_below_zero(-1e9), exp_below_zero(1e-3)), (1.0, 0.0, 1.0));
+    }
+
+    #[test]
+    fn slopes_agree_with_differences() {
+        let mut random = Random::new(2);
+        for form in FORMS {
+            let d = 5;
+            let (a, b) = (docs(&mut random, 1, d), docs(&mut random, 1, d));
+            let kernel = Kernel { form, gamma: 0.3 };
+            let mut slope = vec![0.0; d];
+            kernel.add_slope(&a, &b, 2.0, &mut slope);
+            for j in (0..d).filter(|&j| (a[j] - b[j]).abs() > 0.01 && a[j] > 0.01) {
+                let (mut up, mut down) = (a.clone(), a.clone());
+                up[j] += 1e-3;
+                down[j] -= 1e-3;
+                let truth = 2.0 * (kernel.of(&up, &b) - kernel.of(&down, &b)) / (f64::from(up[j]) - f64::from(down[j]));
+                assert!((slope[j] - truth).abs() < 1e-3 * (1.0 + truth.abs()), "{form:?} {j}: {} {truth}", slope[j]);
+            }
+        }
+    }
+
+    #[test]
+    fn widths_are_in_units_of_the_median_distance() {
+        let mut random = Random::new(3);
+        let set = docs(&mut random, 300, 4);
+        let far: Vec<f32> = set.iter().map(|x| 10.0 * x).collect();
+        let of = |form, docs: &[f32]| Kernel::in_units(form, 0.7, docs, 4, 5).gamma;
+        assert!((of(Form::Rbf, &set) / of(Form::Rbf, &far) - 100.0).abs() < 1e-3);
+        assert!((of(Form::Laplace, &set) / of(Form::Laplace, &far) - 10.0).abs() < 1e-4);
+        let kernel = Kernel::in_units(Form::Rbf, 1.0, &set, 4, 5);
+        let mut values: Vec<f64> =
+            (0..299).map(|i| kernel.of(&set[i * 4..i * 4 + 4], &set[i * 4 + 4..i * 4 + 8])).collect();
+        values.sort_by(f64::total_cmp);
+        assert!((values[150].ln() + 1.0).abs() < 0.25);
+        // all alike
+        assert!(Kernel::in_units(Form::Rbf, 1.0, &[1.0; 40], 4, 5).gamma.is_finite());
+    }
+
+    #[test]
+    fn histograms_have_no_value_below_zero() {
+        let kernel = Kernel { form: Form::Chi2, gamma: 1.0 };
+        assert!(kernel.check(&[0.0, 1.0]).is_ok() && kernel.check(&[0.5, -0.1]).is_err());
+        assert!(Kernel { form: Form::Rbf, gamma: 1.0 }.check(&[-1.0]).is_ok());
+    }
+}
