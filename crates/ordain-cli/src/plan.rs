@@ -75,9 +75,8 @@ pub(crate) fn choose_by(args: &args::Choosing, task: Task) -> Result<Metric> {
 /// Refuses a metric of another task where that is plain.
 fn of_task(metric: Metric, task: Task, option: &str) -> Result<()> {
     let alone = matches!(metric.kind, Kind::Accuracy | Kind::EdgePrecision | Kind::Nll | Kind::Ece);
-    let shared = matches!(metric.kind, Kind::Hamming | Kind::F1) || metric.kind == Kind::Recall && metric.k.is_none();
     let wrong = match task {
-        Task::Match => (!alone && !shared).then(|| format!("matches: {}", usual_metrics(task).join(", "))),
+        Task::Match => (!metric.of_matches()).then(|| format!("matches: {}", usual_metrics(task).join(", "))),
         Task::Rank => alone.then(|| "rankings, such as ndcg@10, map or p@5".into()),
         Task::Annotate => alone.then(|| "labels: bep, bep_learned, p@k, ap, rankloss, coverage, hamming, f1".into()),
     };

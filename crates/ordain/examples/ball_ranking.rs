@@ -1,13 +1,13 @@
 //! Figures 3 and 4 of \[BRM\]: what the Ball Ranking Machine costs, what it rests on and how well it ranks, against the size of the training set.
 //!
 //! `cargo run --release -p ordain --example ball_ranking -- [DATA] [--short]`; DATA, or `ORDAIN_DATA`, is the folder of data sets, without it only made-up data are
-//! ranked. A Gaussian kernel, width 1 in units of the median distance, C = 1 in units of the paper (λ = 1/pairs); one thread, seconds of the processor; means
+//! ranked. `--write DIR` only writes the made-up data, as files for `ordain compare --train … --test …`, whose report draws figures 1 and 2. A Gaussian kernel, width 1 in units of the median distance, C = 1 in units of the paper (λ = 1/pairs); one thread, seconds of the processor; means
 //! over seeds or halves. NDCG is of whole lists, convention `letor2`, on queries or images that were not trained on. The machine takes at most 4,000 steps, each for one core pair: a `+` marks
 //! rows in which a fit ended there, before its ε; core pairs that lost their weight again are not counted. Beside it the exact RankSVM with one coefficient per document, where no block has more than 6,000.
 #![allow(clippy::print_stdout)] // an example shows what it does
 
 use ordain::data::synthetic::Levels;
-use ordain::data::{ItemRows, RankSet, Retrieval, TagReading, TagSet, read_tags};
+use ordain::data::{ItemRows, RankSet, Retrieval, TagReading, TagSet, read_tags, write};
 use ordain::method::{RankMethod, Training};
 use ordain::metric::{Convention, evaluate};
 use ordain::solver::run::Watch;
@@ -93,15 +93,37 @@ fn halves(set: &TagSet, how: &Retrieval) -> ordain::Result<Vec<Fold>> {
     Ok(folds)
 }
 
+/// The made-up queries: twenty to train on and twenty to test on.
+fn levels(side: f64, seed: u64) -> RankSet {
+    Levels { queries: 40, side, seed, ..Levels::default() }.make()
+}
+
+/// Writes them as text, a file for either part of each side and seed.
+fn write_levels(folder: &Path) -> Done {
+    std::fs::create_dir_all(folder)?;
+    for (side, seed) in [2, 4].iter().flat_map(|&side| (1..=5).map(move |seed| (side, seed))) {
+        let set = levels(f64::from(side), seed);
+        for (part, units) in [("train", 0..20), ("test", 20..40)] {
+            let path = folder.join(format!("side{side}-seed{seed}-{part}.txt"));
+            write(&set.only(&units.collect::<Vec<u32>>()), &path)?;
+        }
+    }
+    Ok(())
+}
+
 fn main() -> Done {
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
-    let (flags, names): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|word| word == "--short");
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(at) = words.iter().position(|word| word == "--write") {
+        return write_levels(Path::new(words.get(at + 1).ok_or("--write wants a folder")?));
+    }
+    let (flags, names): (Vec<String>, Vec<String>) = words.into_iter().partition(|word| word == "--short");
     let (short, data) = (!flags.is_empty(), names.first().cloned().or(std::env::var("ORDAIN_DATA").ok()));
     for side in [2.0, 4.0] {
         head(&format!("Levels, side {side}, 300 documents a query"), "queries");
         for n in if short { vec![5] } else { vec![5, 10, 20] } {
             let fold = |seed| {
-                let set = Levels { queries: 40, side, seed, ..Levels::default() }.make();
+                let set = levels(side, seed);
                 Fold { train: (set.clone(), (0..n).collect()), test: (set, (20..40).collect()) }
             };
             rows(&n.to_string(), &(1..=if short { 1 } else { 5 }).map(fold).collect::<Vec<_>>(), false, "none")?;

@@ -158,6 +158,27 @@ pub fn next(
     next_of(tagger, item, known, strategy, CANDIDATES, random, work)
 }
 
+/// The best score of a set with a label that is open, and of one without it, given the answers.
+///
+/// Both sets have the number of labels that was told, else the one nearest the median that leaves a choice; where one label
+/// alone is open, the set with it has a label more.
+pub fn sides(tagger: &Tagger, item: &Scored, known: &Known, label: u32, work: &mut TagWork) -> Result<(f64, f64)> {
+    let situation = Situation::new(tagger, item, known)?;
+    let (yes, no) = situation.number().map_or((situation.inside + 1, situation.inside), |k| (k, k));
+    let mut best = |answer: Clamp, k: usize| {
+        let (mut clamp, mut scores, mut set) = (situation.clamp.clone(), vec![], vec![]);
+        clamp[label as usize] = answer;
+        tagger.scores_at(item, k, &mut scores);
+        tagger.star.max(&scores, &Subsets { k, clamp: &clamp }, &mut work.max, &mut set)
+    };
+    Ok((best(Clamp::In, yes)?, best(Clamp::Out, no)?))
+}
+
+/// The generator of a question about an item after so many answers: the same question comes again where it is asked again.
+pub fn generator(seed: u64, item: usize, answers: usize) -> Random {
+    Random::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(((item as u64) << 20) + answers as u64))
+}
+
 /// [`next`] with another number of candidates.
 #[doc(hidden)]
 pub fn next_of(

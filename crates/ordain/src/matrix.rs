@@ -3,24 +3,66 @@
 //! Features are stored as `f32`, one block per data set; parameters, sums and scores are `f64`.
 
 use crate::error::{Error, Result};
+use std::fmt;
+use std::sync::Arc;
 
-/// A row-major block of `f32`.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Values that somebody else keeps: an array of another language, read where it stands.
+pub type Lent = Arc<dyn AsRef<[f32]> + Send + Sync>;
+
+/// Where the values of a matrix are.
+#[derive(Clone)]
+enum Values {
+    Own(Vec<f32>),
+    Lent(Lent),
+}
+
+/// A row-major block of `f32`, its own or [lent](Matrix::lent).
+#[derive(Clone)]
 pub struct Matrix {
-    values: Vec<f32>,
+    values: Values,
     cols: usize,
+}
+
+impl Default for Matrix {
+    fn default() -> Self {
+        Self::new(vec![], 0)
+    }
+}
+
+impl PartialEq for Matrix {
+    fn eq(&self, other: &Self) -> bool {
+        self.cols == other.cols && self.values() == other.values()
+    }
+}
+
+impl fmt::Debug for Matrix {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Matrix").field("values", &self.values()).field("cols", &self.cols).finish()
+    }
 }
 
 impl Matrix {
     /// A matrix of `values.len() / cols` rows.
     pub fn new(values: Vec<f32>, cols: usize) -> Self {
         debug_assert!(cols == 0 && values.is_empty() || cols > 0 && values.len().is_multiple_of(cols));
-        Self { values, cols }
+        Self { values: Values::Own(values), cols }
+    }
+
+    /// A matrix of values that are read where they stand; they are copied only when they are to be changed.
+    ///
+    /// ```
+    /// use ordain::matrix::Matrix;
+    /// let lent = Matrix::lent(std::sync::Arc::new([1.0, 2.0, 3.0, 4.0]), 2);
+    /// assert_eq!((lent.rows(), lent.row(1)), (2, &[3.0, 4.0][..]));
+    /// ```
+    pub fn lent(values: Lent, cols: usize) -> Self {
+        debug_assert!(cols > 0 && (*values).as_ref().len().is_multiple_of(cols));
+        Self { values: Values::Lent(values), cols }
     }
 
     /// Number of rows.
     pub fn rows(&self) -> usize {
-        self.values.len().checked_div(self.cols).unwrap_or(0)
+        self.values().len().checked_div(self.cols).unwrap_or(0)
     }
 
     /// Number of columns.
@@ -30,17 +72,40 @@ impl Matrix {
 
     /// Row `i`.
     pub fn row(&self, i: usize) -> &[f32] {
-        &self.values[i * self.cols..(i + 1) * self.cols]
+        &self.values()[i * self.cols..(i + 1) * self.cols]
+    }
+
+    /// Some rows, one after the other.
+    pub fn some_rows(&self, of: std::ops::Range<usize>) -> impl Iterator<Item = &[f32]> {
+        self.values()[of.start * self.cols..of.end * self.cols].chunks_exact(self.cols.max(1))
     }
 
     /// All values, row after row.
+    #[inline]
     pub fn values(&self) -> &[f32] {
-        &self.values
+        match &self.values {
+            Values::Own(values) => values,
+            Values::Lent(values) => (**values).as_ref(),
+        }
     }
 
     /// All values, to change in place.
     pub fn values_mut(&mut self) -> &mut [f32] {
-        &mut self.values
+        if let Values::Lent(values) = &self.values {
+            self.values = Values::Own((**values).as_ref().to_vec());
+        }
+        match &mut self.values {
+            Values::Own(values) => values,
+            Values::Lent(_) => &mut [],
+        }
+    }
+
+    /// All values, row after row, without a copy unless they are lent.
+    pub fn into_values(self) -> Vec<f32> {
+        match self.values {
+            Values::Own(values) => values,
+            Values::Lent(values) => (*values).as_ref().to_vec(),
+        }
     }
 }
 
@@ -80,6 +145,11 @@ impl Csr {
     /// Stored values with their columns, to change in place.
     pub fn entries_mut(&mut self) -> (&[u32], &mut [f32]) {
         (&self.columns, &mut self.values)
+    }
+
+    /// Where each row ends, and the columns and values of all rows.
+    pub fn into_parts(self) -> (Vec<usize>, Vec<u32>, Vec<f32>) {
+        (self.ends, self.columns, self.values)
     }
 }
 
@@ -136,22 +206,23 @@ impl Features {
         match self {
             Self::Dense(m) => {
                 let cols = m.cols;
+                let values = m.values_mut();
                 let mut done = vec![false; from.len()];
                 let mut held = vec![0.0; cols];
                 for start in 0..from.len() {
                     if done[start] || from[start] as usize == start {
                         continue;
                     }
-                    held.copy_from_slice(m.row(start));
+                    held.copy_from_slice(&values[start * cols..(start + 1) * cols]);
                     let mut at = start;
                     loop {
                         done[at] = true;
                         let next = from[at] as usize;
                         if next == start {
-                            m.values[at * cols..(at + 1) * cols].copy_from_slice(&held);
+                            values[at * cols..(at + 1) * cols].copy_from_slice(&held);
                             break;
                         }
-                        m.values.copy_within(next * cols..(next + 1) * cols, at * cols);
+                        values.copy_within(next * cols..(next + 1) * cols, at * cols);
                         at = next;
                     }
                 }

@@ -1,7 +1,7 @@
 //! Questions against enumeration: every rule, looked up in all sets of labels.
 #![allow(clippy::unwrap_used, clippy::float_cmp)] // a test may panic, and a share of all is exactly 1
 
-use ordain::ask::{Count, Known, Strategy, next, next_of, replay, replayable};
+use ordain::ask::{Count, Known, Strategy, next, next_of, replay, replayable, sides};
 use ordain::data::synthetic::Scenes;
 use ordain::data::{Columns, Missing, TagSet};
 use ordain::matrix::{Features, Matrix};
@@ -402,5 +402,37 @@ fn without_links_the_paper_and_expected_precision_agree() {
         let set = TagSet::new(features, columns, tagger.labels.clone(), vec![yes]).unwrap();
         let mut curve = |strategy| replay(&tagger, &item, &set, 0, (strategy, n, true), &mut random, &mut work);
         assert_eq!(curve(Strategy::Paper).unwrap(), curve(Strategy::Expected).unwrap());
+    }
+}
+
+#[test]
+fn answers_hold_and_both_sides_are_the_best_of_all_sets() {
+    let mut random = Random::new(31);
+    let mut work = TagWork::default();
+    for round in 0..200 {
+        let n = 2 + random.below(6);
+        let trainer = if round % 2 == 0 { Trainer::Likelihood } else { Trainer::Margin };
+        let tagger = model(&mut random, n, n.min(2), 1.0, trainer);
+        let (item, clamp) = (scored(&mut random, n, 1.0), clamps(&mut random, n));
+        let said = tagger.predict_item(&item, &clamp, &mut work).unwrap();
+        let chosen = |label: usize| said.chosen.contains(&(label as u32));
+        for (label, clamp) in clamp.iter().enumerate().filter(|(_, clamp)| **clamp != Clamp::Free) {
+            assert_eq!(chosen(label), *clamp == Clamp::In, "round {round}: {clamp:?} {:?}", said.chosen);
+        }
+        let inside = clamp.iter().filter(|&&clamp| clamp == Clamp::In).count();
+        let free: Vec<usize> = (0..n).filter(|&label| clamp[label] == Clamp::Free).collect();
+        if free.len() < 2 {
+            continue;
+        }
+        let (k, label) = (inside + 1, free[random.below(free.len())]);
+        let known = Known { count: Count::Told(k), clamp: &clamp, skipped: &[] };
+        let (yes, no) = sides(&tagger, &item, &known, label as u32, &mut work).unwrap();
+        let mut scores = vec![];
+        tagger.scores_at(&item, k, &mut scores);
+        let best = |answer| {
+            let clamp = with(&clamp, label, answer);
+            exhaustive::star_max(&tagger.star, &scores, &Subsets { k, clamp: &clamp }).unwrap().0
+        };
+        assert!((yes - best(Clamp::In)).abs() < 1e-9 && (no - best(Clamp::Out)).abs() < 1e-9, "round {round}");
     }
 }

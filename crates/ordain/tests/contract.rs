@@ -100,6 +100,20 @@ fn a_saved_model_scores_alike() {
 }
 
 #[test]
+fn scaled_documents_score_alike() {
+    let set = small();
+    for method in METHODS {
+        let ranker = fit(method, &set).ranker;
+        let docs = ranker.scaled(&set, &set.all());
+        assert_eq!(docs.len(), 7 * set.rows());
+        let (scores, again) = (ranker.scores(&set), ranker.scores_of_scaled(set.query(0), &docs).unwrap());
+        for (a, b) in scores.iter().zip(&again) {
+            assert!((a - b).abs() < 1e-4 * (1.0 + a.abs()), "{method}: {a} and {b}"); // scaled ones are in single precision
+        }
+    }
+}
+
+#[test]
 fn the_objective_is_never_above_its_value_at_zero() {
     for method in METHODS {
         // at zero every pair costs 1/2; lists have no common value there

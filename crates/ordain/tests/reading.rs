@@ -37,7 +37,7 @@ fn interleaved_queries_are_grouped_and_answers_come_back_in_input_order() {
     assert_eq!(set.grades, [1.0, 2.0, 0.0, 0.0]);
     let scores: Vec<f64> = (0..4).map(|i| f64::from(set.features.value(i, 0))).collect();
     assert_eq!(scores, [10.0, 30.0, 20.0, 40.0]);
-    assert_eq!(set.in_input_order(&scores), [10.0, 20.0, 30.0, 40.0]);
+    assert_eq!(set.in_input_order(scores), [10.0, 20.0, 30.0, 40.0]);
     let names: Vec<String> = (0..4).map(|i| set.document(i).into_owned()).collect();
     assert_eq!(names, ["x", "z", "y", "4"]); // the last row has no id: its number stands in
 }

@@ -6,7 +6,7 @@ use ordain::data::synthetic::Scenes;
 use ordain::data::{Columns, TagSet};
 use ordain::matrix::{Csr, Features, Matrix};
 use ordain::method::core_choice::choose_core;
-use ordain::method::{CStar, OneVsRest, TagTraining};
+use ordain::method::{CStar, Core, OneVsRest, TagTraining};
 use ordain::random::Random;
 use ordain::scorer::labels::{Labels, LabelsWork};
 use ordain::solver::block_fw::{BlockFw, Kept};
@@ -211,6 +211,9 @@ fn settings_are_read_back_and_refused() {
     for wrong in ["cstar[core=25]", "cstar[core=a;a]", "cstar[loss=p@0]", "cstar[trainer=svm]", "independent[core=3]"] {
         assert!(wrong.parse::<CStar>().is_err(), "{wrong}");
     }
+    let core = |text: &str| text.parse::<CStar>().unwrap().core;
+    assert_eq!(core("cstar[core=2]"), Some(Core::Size(2)));
+    assert_eq!(core("cstar[core=2;]"), Some(Core::Names(vec!["2".into()])));
     let set = Scenes { items: 60, ..Scenes::default() }.make();
     let fit = |text: &str| text.parse::<CStar>().unwrap().fit(&TagTraining::new(&set, &set.all()), &Watch::NOBODY);
     assert!(fit("cstar[core=nonsense]").unwrap_err().to_string().contains("nonsense"));

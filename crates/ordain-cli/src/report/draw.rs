@@ -5,10 +5,10 @@ use serde::Serialize;
 /// A heading, a sentence, a legend and charts.
 #[derive(Default, Serialize)]
 pub(super) struct Section {
-    /// What it shows: `curves`, `pictures`, `differences`, `values`, `places`, `reliability`, `choices`, `features` or `links`.
+    /// What it shows: `curves`, `pictures`, `planes`, `differences`, `values`, `places`, `reliability`, `choices`, `features` or `links`.
     pub(super) kind: &'static str,
     pub(super) text: String,
-    /// Shape (`line`, `box`), style and meaning.
+    /// Shape (`line`, `box`, `ring`, else the outline of a mark), style and meaning.
     pub(super) keys: Vec<(&'static str, String, String)>,
     /// Charts under a heading of their own, which may be empty.
     pub(super) groups: Vec<(String, Vec<Figure>)>,
@@ -43,7 +43,11 @@ pub(super) struct Figure {
     pub(super) texts: Vec<(f64, f64, String, String)>,
     /// Opacity; x, y, width, height; what is written in the middle; words.
     pub(super) cells: Vec<(f64, [f64; 4], String, String)>,
-    /// Paths of faint lines below everything.
+    /// Paths of areas below everything; where they lie over one another the colour is stronger.
+    pub(super) areas: Vec<String>,
+    /// Style, path and words of a mark that a person can point at.
+    pub(super) marks: Vec<(&'static str, String, String)>,
+    /// Paths of faint lines below everything else.
     pub(super) mesh: Vec<String>,
     /// Style, opacity, path and words of a line that a person can point at.
     pub(super) strands: Vec<(String, f64, String, String)>,

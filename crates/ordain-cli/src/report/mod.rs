@@ -1,7 +1,9 @@
 //! The HTML report: one file, inline SVG, no network.
 
 mod charts;
+mod contour;
 mod draw;
+mod plane;
 pub(crate) mod questions;
 
 use charts::{choices, curves, differences, features, histogram, links, pictures, places, reliability};
@@ -124,6 +126,38 @@ pub(crate) struct MethodPart {
     pub(crate) places: Option<PlacesPart>,
     /// Matches of some test problems whose items have places.
     pub(crate) pictures: Vec<PicturePart>,
+    /// Scores over the plane, of rankings by two features.
+    pub(crate) plane: Option<PlanePart>,
+}
+
+/// A ranking function of two features (of the first fold).
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct PlanePart {
+    /// What the two axes are.
+    pub(crate) axes: [String; 2],
+    /// The query whose scorer it is, where each has its own.
+    pub(crate) query: Option<String>,
+    /// The points of a grid, and the scores there, row by row.
+    pub(crate) xs: Vec<f64>,
+    pub(crate) ys: Vec<f64>,
+    pub(crate) values: Vec<f64>,
+    /// Scores that get a line, from below.
+    pub(crate) levels: Vec<f64>,
+    /// Documents that are drawn, and how many there are.
+    pub(crate) documents: Vec<PlaneDocument>,
+    pub(crate) all: usize,
+    /// How many of all are core documents, of models with a kernel.
+    pub(crate) core: Option<usize>,
+}
+
+/// One document of it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct PlaneDocument {
+    pub(crate) name: String,
+    pub(crate) at: [f64; 2],
+    pub(crate) grade: f64,
+    pub(crate) score: f64,
+    pub(crate) core: bool,
 }
 
 /// The matches of one problem, to be drawn.
@@ -230,6 +264,7 @@ pub(crate) fn html(report: &Report) -> Result<String, minijinja::Error> {
     let sections = [
         curves(report),
         pictures(report),
+        plane::planes(report),
         per_query,
         places(report),
         reliability(report),
@@ -351,6 +386,7 @@ mod tests {
             reliability: values.first().map(|v| Reliability { k: Some(3), error: *v, bins }),
             places: Some(PlacesPart { query: "q0".into(), documents }),
             pictures: vec![picture(values)],
+            plane: Some(plane(values)),
             ..MethodPart::default()
         }
     }
@@ -367,6 +403,28 @@ mod tests {
             names: [names.clone(), names],
             mesh,
             lines: lines.collect(),
+        }
+    }
+
+    /// A slope over a square, with a document for each value.
+    fn plane(values: &[f64]) -> PlanePart {
+        let document = |(i, &v): (usize, &f64)| PlaneDocument {
+            name: format!("d{i}"),
+            at: [v, 1.0 - v],
+            grade: v,
+            score: v,
+            core: i == 0,
+        };
+        PlanePart {
+            axes: ["x".into(), "y".into()],
+            query: None,
+            xs: vec![0.0, 0.5, 1.0],
+            ys: vec![0.0, values.first().copied().unwrap_or(0.5), 1.0],
+            values: [0.0, 1.0, 2.0].repeat(3),
+            levels: values.iter().take(9).copied().collect(),
+            documents: values.iter().take(20).enumerate().map(document).collect(),
+            all: 50,
+            core: Some(1),
         }
     }
 
@@ -414,6 +472,9 @@ mod tests {
         bad.places = Some(PlacesPart { query: evil.into(), documents });
         bad.pictures[0].problem = evil.into();
         bad.pictures[0].names[0][0] = evil.into();
+        let plane = bad.plane.as_mut().unwrap();
+        (plane.axes, plane.query) = ([evil.into(), evil.into()], Some(evil.into()));
+        plane.documents[0].name = evil.into();
         let mut report = report(vec![bad.clone(), bad]);
         (report.title, report.command, report.version) = (evil.into(), evil.into(), evil.into());
         report.watched = evil.into();
@@ -475,6 +536,26 @@ mod tests {
         let mut bare = method("a", &[0.5, 0.25]);
         bare.pictures = vec![PicturePart::default()];
         assert!(!html(&report(vec![bare])).unwrap().contains("<h2>Matches"));
+    }
+
+    #[test]
+    fn the_plane_is_drawn() {
+        let page = html(&report(vec![method("a", &[0.5, 0.25, 0.75])])).unwrap();
+        assert!(page.contains(">Ranking function of a</title>"));
+        assert!(page.contains("a: 3 of 50 documents, all 1 core documents ringed."));
+        assert!(page.contains("<title>d0: grade 0.5, score 0.5000, a core document</title>"));
+        // twice x is 0.5 on the upright line at a quarter of the way from 58 to 426
+        assert!(page.contains("<title>score 0.5000, line 1 of 3 from below</title>"), "{page}");
+        let line = page.split("class=\"strand level c0\"").nth(1).unwrap().split(" d=\"").nth(1).unwrap();
+        let line = line.split('"').next().unwrap();
+        assert!(line.trim_start_matches('M').split('L').all(|point| point.starts_with("150 ")), "{line}");
+        for grade in ["grade 0.75", "grade 0.5", "grade 0.25", "core document"] {
+            assert!(page.contains(&format!("<span>{grade}</span>")), "{grade}");
+        }
+        let many: Vec<f64> = (0..20).map(f64::from).collect();
+        let mut part = method("a", &[0.5; 20]);
+        part.plane.as_mut().unwrap().documents.iter_mut().zip(&many).for_each(|(d, v)| d.grade = *v);
+        assert!(html(&report(vec![part])).unwrap().contains("<span>grades 16 to 19</span>"), "six marks at most");
     }
 
     #[test]

@@ -82,8 +82,9 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
         resume,
     };
     let model = watched(screen, |watch| method.fit(&training, watch))?;
+    let seconds = fitting.elapsed().as_secs_f64();
     model_file::save(&model, &args.output)?;
-    tell(&model, args, screen, method.chooses(), fitting.elapsed().as_secs_f64())
+    tell(&model, args, screen, method.chooses(), seconds)
 }
 
 fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64) -> Result<()> {
@@ -124,7 +125,7 @@ fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64
             if ["ranksvm", "ballrank"].contains(&&*facts.method) { "" } else { "; --resume goes on from here" };
         screen.say(&format!("warning: interrupted before the fit was complete; the model so far is saved{resume}"));
     }
-    if let Some(text) = super::max_iter_reached(report, &facts.settings) {
+    if let Some(text) = report.unfinished(&facts.settings) {
         screen.say(&format!("warning: {text}"));
     }
     screen.say(&format!(
@@ -136,7 +137,7 @@ fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64
         facts.example,
         report.objective,
         report.iterations,
-        super::accuracy(report),
+        report.accuracy(),
         report.stop.name()
     ));
     if let Some(core) = &facts.core {

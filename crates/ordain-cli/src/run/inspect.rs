@@ -58,14 +58,7 @@ fn model(path: &Path, screen: &Screen) -> Result<()> {
         "trained on {} documents of {} queries ({} of one grade), {:.0} {}s",
         facts.rows, facts.queries, facts.flat_queries, facts.examples, facts.example
     )?;
-    writeln!(
-        text,
-        "result     objective {:.6}, {} steps, {}, stop: {}",
-        facts.report.objective,
-        facts.report.iterations,
-        super::accuracy(&facts.report),
-        facts.report.stop.name()
-    )?;
+    text += &super::result_line(&facts.report);
     if let Some(chosen) = &facts.chosen {
         writeln!(
             text,

@@ -120,25 +120,10 @@ fn fit_document(
     })
 }
 
-/// How near the minimum a fit came, in the words of its solver.
-fn accuracy(report: &Report) -> String {
-    match report.gap {
-        Some(gap) => format!("duality gap {gap:.1e}"),
-        None => format!("relative gradient {:.1e}", report.gradient),
-    }
-}
-
-/// Says that max_iter ended a fit, how far it came, and what helps.
-fn max_iter_reached(report: &Report, settings: &Map<String, Value>) -> Option<String> {
-    if report.stop != Stop::Iterations {
-        return None;
-    }
-    let now = settings.get("max_iter").and_then(Value::as_u64).unwrap_or(report.iterations as u64);
-    Some(format!(
-        "max_iter={now} was reached at a {}; a larger lambda or max_iter={} helps",
-        accuracy(report),
-        now.saturating_mul(2)
-    ))
+/// How a fit ended, as `inspect` shows it.
+fn result_line(report: &Report) -> String {
+    let Report { objective, iterations, stop, .. } = report;
+    format!("result     objective {objective:.6}, {iterations} steps, {}, stop: {}\n", report.accuracy(), stop.name())
 }
 
 /// Says of a model that its fit was interrupted.

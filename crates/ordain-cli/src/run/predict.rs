@@ -74,7 +74,7 @@ pub(super) fn run(args: &Predict, screen: &Screen) -> Result<()> {
             Ok(writeln!(text, "{query}\t{rank}\t{id}\t{score}")?)
         })?;
     } else {
-        for score in set.in_input_order(&scores) {
+        for score in set.in_input_order(scores) {
             writeln!(text, "{score}")?;
         }
     }

@@ -1,6 +1,7 @@
 //! Rankers with a kernel, from file to explanation.
 
 use crate::support::{Place, number, ordain, well};
+use ordain::data::{synthetic::Levels, write};
 
 /// Two categories of points, near and far from the middle, which no linear score can tell apart; as a table of items.
 fn place() -> (Place, String, String) {
@@ -87,4 +88,69 @@ fn settings_and_values_that_do_not_fit() {
     for name in ["geometry", "oracle", "epsilon", "polish", "blocks", "gamma"] {
         assert!(help.contains(name), "{name}");
     }
+}
+
+/// The pictures of a report, each with the words of its method.
+fn planes(html: &str) -> Vec<&str> {
+    let Some(section) = html.split("<h2>The ranking function</h2>").nth(1) else { return vec![] };
+    section.split("</section>").next().unwrap().split("<figure>").skip(1).collect()
+}
+
+#[test]
+fn a_report_draws_the_function_of_two_features() {
+    let place = Place::empty();
+    let (train, test, report) = (place.at("train.txt"), place.at("test.txt"), place.at("report.html"));
+    for (seed, path) in [(1, &train), (2, &test)] {
+        let set = Levels { queries: 6, documents: 20, side: 2.0, seed }.make();
+        write(&set, path.as_ref()).unwrap();
+    }
+    let settings =
+        ["gamma=1,lambda=1e-3,scale=none", "gamma=1,lambda=1e-3,scale=global", "gamma=1,lambda=1e-3,scale=query"];
+    let methods: Vec<String> = settings.iter().map(|settings| format!("ballrank[{settings}]")).collect();
+    let mut words: Vec<&str> = vec![
+        "compare",
+        "ranksvm[lambda=1,scale=minmax]",
+        "ranksvm[kernel=rbf,gamma=1,lambda=1e-3,blocks=true,scale=none]",
+    ];
+    words.extend(methods.iter().map(String::as_str));
+    words.extend(["--train", &train, "--test", &test, "--report", &report]);
+    well(&words);
+    let html = place.read("report.html");
+    let drawn = planes(&html);
+    assert_eq!(drawn.len(), 5);
+    let count = |picture: &str, what: &str| picture.matches(what).count();
+    for picture in &drawn {
+        assert!(picture.contains("Ranking function of "), "a title");
+        assert_eq!(count(picture, "class=\"area\""), count(picture, "class=\"strand level"));
+        assert!(count(picture, "class=\"area\"") >= 8, "nine lines, of which one may lie outside");
+    }
+    assert_eq!((count(drawn[0], "class=\"mark"), count(drawn[0], "dot ring")), (360, 0));
+    assert!(drawn[0].contains("feature 1, from 0 to 1 within its query"));
+    assert_eq!(count(drawn[1], "class=\"mark"), 60, "the documents of one query");
+    assert!(drawn[1].contains(", the scorer of query 1: 60 documents, "));
+    for (settings, picture) in settings.iter().zip(&drawn[2..]) {
+        let model = place.at("m.ordain");
+        let mut words = vec!["fit", "ballrank", &train, "-o", &model, "--json"];
+        let sets: Vec<String> = settings.split(',').map(|setting| format!("--set={setting}")).collect();
+        words.extend(sets.iter().map(String::as_str));
+        let core = well(&words).json()["core"]["documents"].as_u64().unwrap() as usize;
+        assert!(core > 0 && core <= 300, "{core}");
+        assert_eq!(count(picture, "dot ring"), core, "{settings}");
+        assert!(picture.contains(&format!("360 documents, all {core} core documents ringed.")));
+    }
+    well(&words);
+    let again = place.read("report.html");
+    assert_eq!(planes(&html), planes(&again), "the same again");
+}
+
+#[test]
+fn three_features_are_no_plane() {
+    let place = Place::trained();
+    let (train, test, report) = (place.at("train.txt"), place.at("test.txt"), place.at("report.html"));
+    well(&["compare", "ranksvm[lambda=1]", "--train", &train, "--test", &test, "--report", &report]);
+    assert!(planes(&place.read("report.html")).is_empty());
+    let lines: Vec<String> = (0..40).map(|i| format!("{} qid:{} 1:{i} 2:{} 3:1", i % 2, i / 8, i % 3)).collect();
+    let three = place.write("three.txt", &(lines.join("\n") + "\n"));
+    well(&["compare", "ranksvm[lambda=1]", "--train", &three, "--test", &three, "--report", &report]);
+    assert!(planes(&place.read("report.html")).is_empty());
 }

@@ -1,7 +1,7 @@
 //! The header of an ARFF file: its attributes, and what becomes of the values of each.
 
 use super::Columns;
-use super::build::{is_index, short};
+use super::build::short;
 use super::layout::Refusal;
 use std::collections::{HashMap, HashSet};
 
@@ -235,10 +235,13 @@ impl Plan {
             }
             kinds.push(kind);
         }
-        // attributes whose names are numbers are SVMlight text in another dress
-        let numbered = !names.is_empty() && names.iter().all(|name| is_index(name));
-        let columns = Columns { names, numbered };
-        Ok(Self { kinds, columns, labels: if labelled { found } else { labels }, labelled, standing })
+        Ok(Self {
+            kinds,
+            columns: Columns::of(names),
+            labels: if labelled { found } else { labels },
+            labelled,
+            standing,
+        })
     }
 }
 

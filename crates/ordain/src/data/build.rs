@@ -303,13 +303,12 @@ impl Builder {
         }
         let rows = self.grades.len();
         let first = path.clone();
-        let (mut features, ids) = std::mem::take(&mut self.rows).features();
+        let (features, ids) = std::mem::take(&mut self.rows).features();
         if ids.is_empty() {
             return Err(Error::Content { path, expected: "features".into(), found: "rows without any".into() });
         }
         let columns = match self.table {
-            // a table whose columns are numbers is LETOR text in another dress
-            Some(names) => Columns { numbered: names.iter().all(|name| is_index(name)), names },
+            Some(names) => Columns::of(names),
             None => Columns {
                 names: ids.iter().map(|id| self.header.get(id).cloned().unwrap_or_else(|| id.to_string())).collect(),
                 numbered: !ids.iter().any(|id| self.header.contains_key(id)),
@@ -326,45 +325,19 @@ impl Builder {
         if !self.weights.is_empty() {
             self.weights.resize(rows, 1.0);
         }
-        let mut sizes = vec![0usize; self.queries.len()];
-        self.runs.iter().for_each(|&(query, count)| sizes[query as usize] += count);
-        let mut bounds = vec![0];
-        bounds.extend(sizes.iter().scan(0, |sum, size| {
-            *sum += size;
-            Some(*sum)
-        }));
-        let mut input = None;
-        if self.runs.windows(2).any(|pair| pair[0].0 > pair[1].0) {
-            let (mut places, mut from, mut row) = (bounds.clone(), vec![0u32; rows], 0u32);
-            for &(query, count) in &self.runs {
-                for _ in 0..count {
-                    let place = &mut places[query as usize];
-                    from[*place] = row;
-                    *place += 1;
-                    row += 1;
-                }
-            }
-            features.permute_rows(&from);
-            self.grades = from.iter().map(|&i| self.grades[i as usize]).collect();
-            if !self.weights.is_empty() {
-                self.weights = from.iter().map(|&i| self.weights[i as usize]).collect();
-            }
-            if !self.documents.is_empty() {
-                self.documents = self.documents.permuted(&from);
-            }
-            input = Some(from);
-        }
-        Ok(RankSet {
+        let mut set = RankSet {
             features,
             columns,
             grades: self.grades,
             graded: !self.ungraded,
             weights: Some(self.weights).filter(|w| !w.is_empty()),
-            bounds,
+            bounds: vec![],
             queries: self.queries,
             documents: Some(self.documents).filter(|d| !d.is_empty()),
-            input,
-        })
+            input: None,
+        };
+        set.group(&self.runs);
+        Ok(set)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The columns of a data set: their names, and what is done to all values of a column alike.
 
 use super::Missing;
+use super::build::is_index;
 use crate::error::{Error, Result};
 use crate::matrix::Features;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,16 @@ pub struct Columns {
 }
 
 impl Columns {
+    /// Columns of these names; a table whose columns are all numbers is LETOR text in another dress.
+    pub fn of(names: Vec<String>) -> Self {
+        Self { numbered: !names.is_empty() && names.iter().all(|name| is_index(name)), names }
+    }
+
+    /// The columns 1, 2, … of data without names.
+    pub fn numbered(n: usize) -> Self {
+        Self { names: (1..=n).map(|j| j.to_string()).collect(), numbered: true }
+    }
+
     /// The column that a person means by a name or by a number.
     pub fn find(&self, wanted: &str) -> Result<usize> {
         self.names

@@ -59,6 +59,12 @@ impl Problem {
         self.edges.binary_search(&(left as u32, right as u32)).ok()
     }
 
+    /// The edges of a left item.
+    pub fn candidates(&self, left: usize) -> Range<usize> {
+        let before = |item: usize| self.edges.partition_point(|&(i, _)| (i as usize) < item);
+        before(left)..before(left + 1)
+    }
+
     /// What is wrong with it, if something is.
     fn fault(&self) -> Option<String> {
         let inside = |&(i, j): &(u32, u32)| (i as usize) < self.left.len() && (j as usize) < self.right.len();

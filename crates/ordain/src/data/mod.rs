@@ -7,6 +7,7 @@ mod arff_value;
 mod build;
 mod columns;
 mod delaunay;
+mod edge_rows;
 mod label_xml;
 mod layout;
 mod letor;
@@ -41,10 +42,11 @@ mod write;
 pub use build::{Missing, read};
 pub use columns::{Aligned, Columns};
 pub use delaunay::{delaunay, delaunay_degrees};
+pub use edge_rows::{Clash, Clashing, EdgeRows};
 pub use match_write::{write_contexts, write_matches};
 pub use matches::{MatchSet, Problem, Truth};
 pub use matching::{MatchReading, Split, is_matches, read_match_splits, read_matches};
-pub use point_features::PointFeature;
+pub use point_features::{Cloud, PointFeature};
 pub use retrieval::{ItemQueries, ItemRows, Retrieval};
 pub use shape_context::{Context, mean_distance, normalised, shape_contexts};
 pub use silhouettes::read_contours;
@@ -158,6 +160,69 @@ impl RankSet {
         })
     }
 
+    /// A set from rows in any order, row `i` a document of query `of[i]`; the rows of a query are put together, and
+    /// where they came from is remembered.
+    ///
+    /// ```
+    /// use ordain::{data::{Columns, RankSet}, matrix::{Features, Matrix}};
+    /// let features = Features::Dense(Matrix::new(vec![1.0, 2.0, 3.0], 1));
+    /// let columns = Columns { names: vec!["size".into()], numbered: false };
+    /// let queries = vec!["a".into(), "b".into()];
+    /// let set = RankSet::of_rows(features, columns, vec![0.0, 1.0, 2.0], &[0, 1, 0], queries)?;
+    /// assert_eq!((set.span(0), &set.grades[..], set.input_row(1)), (0..2, &[0.0, 2.0, 1.0][..], 2));
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
+    pub fn of_rows(
+        features: Features,
+        columns: Columns,
+        grades: Vec<f64>,
+        of: &[u32],
+        queries: Vec<String>,
+    ) -> Result<Self> {
+        let rows = features.rows();
+        if of.len() != rows || of.iter().any(|&q| q as usize >= queries.len()) {
+            return Err(Error::Data {
+                expected: format!("a query of {} for each of {rows} rows", queries.len()),
+                found: format!("{} numbers of queries", of.len()),
+            });
+        }
+        // sizes that fit for now: `group` says which rows belong to which query
+        let bounds = (0..queries.len()).map(|_| 0).chain([rows]).collect();
+        let mut set = Self::new(features, columns, grades, bounds, queries)?;
+        let runs: Vec<(u32, usize)> = of.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect();
+        set.group(&runs);
+        Ok(set)
+    }
+
+    /// Puts the rows of a query together, given the runs (query, number of rows) that they come in.
+    fn group(&mut self, runs: &[(u32, usize)]) {
+        let mut sizes = vec![0usize; self.queries.len()];
+        runs.iter().for_each(|&(query, count)| sizes[query as usize] += count);
+        self.bounds = vec![0];
+        self.bounds.extend(sizes.iter().scan(0, |sum, size| {
+            *sum += size;
+            Some(*sum)
+        }));
+        if runs.windows(2).all(|pair| pair[0].0 <= pair[1].0) {
+            return;
+        }
+        let (mut places, mut from, mut row) = (self.bounds.clone(), vec![0u32; self.rows()], 0u32);
+        for &(query, count) in runs {
+            for _ in 0..count {
+                let place = &mut places[query as usize];
+                from[*place] = row;
+                *place += 1;
+                row += 1;
+            }
+        }
+        let take = |values: &[f64]| from.iter().map(|&i| values[i as usize]).collect::<Vec<f64>>();
+        self.features.permute_rows(&from);
+        self.grades = take(&self.grades);
+        self.weights = self.weights.as_deref().map(take);
+        self.documents = self.documents.as_ref().map(|documents| documents.permuted(&from));
+        self.input = Some(from);
+    }
+
     /// Number of documents.
     pub fn rows(&self) -> usize {
         self.grades.len()
@@ -256,11 +321,12 @@ impl RankSet {
         self.queries.iter().position(|id| id == wanted).ok_or_else(|| Error::unknown("query", wanted, &self.queries))
     }
 
-    /// Rows of documents put from stored order into the order of the input.
-    pub fn in_input_order<T: Clone + Default>(&self, stored: &[T]) -> Vec<T> {
+    /// What belongs to documents put from stored order into the order of the input; untouched where both are the same.
+    pub fn in_input_order<T: Clone + Default>(&self, stored: Vec<T>) -> Vec<T> {
+        let Some(input) = &self.input else { return stored };
         let mut out = vec![T::default(); stored.len()];
-        for (row, x) in stored.iter().enumerate() {
-            out[self.input_row(row)] = x.clone();
+        for (x, &row) in stored.into_iter().zip(input) {
+            out[row as usize] = x;
         }
         out
     }

@@ -141,13 +141,15 @@ impl FromStr for PointFeature {
     }
 }
 
-/// The points of one side or frame, as they were read.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Cloud {
-    pub(super) ids: Vec<String>,
-    pub(super) places: Vec<[f64; 2]>,
-    /// Row by row; NaN where a value is missing.
-    pub(super) descriptors: Vec<f32>,
+/// The points of one side or frame.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cloud {
+    /// Their ids.
+    pub ids: Vec<String>,
+    /// Where they are.
+    pub places: Vec<[f64; 2]>,
+    /// What else is known of them, row by row; NaN where a value is missing.
+    pub descriptors: Vec<f32>,
 }
 
 /// A cloud with what the features of pairs are made from.

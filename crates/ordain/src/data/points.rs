@@ -6,7 +6,7 @@ use super::number::{self, Value};
 use super::point_features::{Cloud, PointFeature, Prepared, problem};
 use super::table::{broken, line_at, open, refuse_cell};
 use super::tagging::{extension, once};
-use super::{Columns, Missing, Truth};
+use super::{Columns, MatchSet, Missing, Truth};
 use crate::error::{Error, Result};
 use crate::matrix::{Features, Matrix};
 use std::collections::{HashMap, HashSet};
@@ -151,6 +151,77 @@ struct Pair {
     split: Option<Split>,
 }
 
+/// The features that are asked for; without any, shape contexts, and descriptors if there are any.
+fn wanted(asked: &[PointFeature], descriptors: &[String]) -> Vec<PointFeature> {
+    match (asked, descriptors) {
+        ([], []) => vec![PointFeature::ShapeContext],
+        ([], _) => vec![PointFeature::ShapeContext, PointFeature::Descriptors],
+        (asked, _) => asked.to_vec(),
+    }
+}
+
+impl MatchSet {
+    /// The problem of matching two clouds of points, all pairs allowed; points with the same id are matched.
+    ///
+    /// Without features, shape contexts are made, and descriptors where there are names of them. The right points stand in
+    /// an order of their own, as they do where a file of points is read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Data`] for coordinates that are not finite or above 1e18, and counts that do not fit.
+    ///
+    /// ```
+    /// use ordain::data::{Cloud, MatchSet, PointFeature};
+    /// let ids: Vec<String> = ["a", "b", "c"].map(String::from).to_vec();
+    /// let left = Cloud { ids: ids.clone(), places: vec![[0.0, 0.0], [4.0, 1.0], [2.0, 5.0]], descriptors: vec![] };
+    /// let right = Cloud { ids, places: vec![[0.0, 1.0], [4.0, 1.0], [3.0, 5.0]], descriptors: vec![] };
+    /// let set = MatchSet::of_points("p", [&left, &right], &[], &[PointFeature::Coordinates])?;
+    /// assert_eq!((set.edges(), set.features.cols()), (9, 4));
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
+    pub fn of_points(
+        name: &str,
+        sides: [&Cloud; 2],
+        descriptors: &[String],
+        features: &[PointFeature],
+    ) -> Result<Self> {
+        let refuse = |expected: String, found: String| Err(Error::Data { expected, found });
+        let features = wanted(features, descriptors);
+        if features.contains(&PointFeature::Descriptors) && descriptors.is_empty() {
+            return refuse("further columns for the feature descriptors".into(), "x and y alone".into());
+        }
+        for (side, cloud) in ["left", "right"].into_iter().zip(sides) {
+            let n = cloud.ids.len();
+            if cloud.places.len() != n || cloud.descriptors.len() != n * descriptors.len() {
+                return refuse(
+                    format!("{n} {side} points with {} descriptors each", descriptors.len()),
+                    format!("{} places and {} values", cloud.places.len(), cloud.descriptors.len()),
+                );
+            }
+            let wrong = |place: &[f64; 2]| !place.iter().all(|x| x.abs() <= LARGEST);
+            if let Some(i) = cloud.places.iter().position(wrong) {
+                return refuse(
+                    format!("{side} point {i}: coordinates (finite numbers, at most 1e18)"),
+                    format!("{:?}", cloud.places[i]),
+                );
+            }
+        }
+        let names: Vec<String> = features.iter().flat_map(|feature| feature.columns(descriptors)).collect();
+        let edges = sides[0].ids.len().saturating_mul(sides[1].ids.len());
+        if edges.saturating_mul(names.len()) > VALUES {
+            return refuse(
+                format!("at most {VALUES} values in all: fewer points or features"),
+                format!("{edges} pairs of points with {} features", names.len()),
+            );
+        }
+        let [left, right] = sides.map(|cloud| Prepared::new(cloud, &features));
+        let mut values = Vec::with_capacity(edges * names.len());
+        let problem = problem(name.into(), &left, &right, &features, &mut values);
+        let features = Features::Dense(Matrix::new(values, names.len()));
+        Self::new(features, Columns { names, numbered: false }, vec![problem])
+    }
+}
+
 /// The problems of a file of points.
 pub(super) fn problems(path: &Path, delimiter: u8, reading: &MatchReading) -> Result<Part> {
     let points = read(path, delimiter, reading.missing)?;
@@ -159,13 +230,7 @@ pub(super) fn problems(path: &Path, delimiter: u8, reading: &MatchReading) -> Re
         expected: expected.into(),
         found: found.into(),
     };
-    let mut features = reading.features.clone();
-    if features.is_empty() {
-        features.push(PointFeature::ShapeContext);
-        if !points.descriptors.is_empty() {
-            features.push(PointFeature::Descriptors);
-        }
-    }
+    let features = wanted(&reading.features, &points.descriptors);
     if features.contains(&PointFeature::Descriptors) && points.descriptors.is_empty() {
         return Err(content("further columns for the feature descriptors", "x and y alone"));
     }
@@ -182,8 +247,8 @@ pub(super) fn problems(path: &Path, delimiter: u8, reading: &MatchReading) -> Re
         (Names::Sides(sides, named), None) => (sides_of(sides), *named),
     };
     let cut = pairs.first().is_some_and(|pair| pair.split.is_some());
-    let wanted = |pair: &Pair| pair.split.is_none_or(|split| reading.only.is_empty() || reading.only.contains(&split));
-    let pairs: Vec<Pair> = pairs.into_iter().filter(wanted).collect();
+    let kept = |pair: &Pair| pair.split.is_none_or(|split| reading.only.is_empty() || reading.only.contains(&split));
+    let pairs: Vec<Pair> = pairs.into_iter().filter(kept).collect();
     if pairs.is_empty() {
         let names: Vec<&str> = reading.only.iter().map(|split| split.name()).collect();
         return Err(Error::Content {

@@ -1,7 +1,7 @@
 //! CSV and TSV of items with labels: columns of 0 and 1 that are named, a column `labels` of names between `;`, or a
 //! column of categories.
 
-use super::build::{is_index, short};
+use super::build::short;
 use super::number::{self, Value};
 use super::table::{broken, open, refuse_cell};
 use super::tagging::{Part, TagReading, once};
@@ -103,7 +103,7 @@ pub(super) fn read(path: &Path, delimiter: u8, reading: &TagReading) -> Result<P
     let names: Vec<String> = features.iter().map(|&j| header[j].clone()).collect();
     Ok(Part {
         features: Features::Dense(Matrix::new(values, names.len())),
-        columns: Columns { numbered: !names.is_empty() && names.iter().all(|name| is_index(name)), names },
+        columns: Columns::of(names),
         loose: false,
         labels: vocabulary,
         fixed: matches!(labels, Labels::Columns(_)),

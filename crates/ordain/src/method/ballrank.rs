@@ -1,7 +1,7 @@
 //! The Ball Ranking Machine: a kernel ranker from a few core pairs.
 
 use super::core_documents::{CoreFit, Fitting, restricted};
-use super::kernel_search::{self, KernelFit, KernelLearner, KernelProblem, Kernels};
+use super::kernel_search::{self, KernelChoices, KernelFit, KernelLearner, KernelProblem, Kernels};
 use super::ranksvm::PairWeight;
 use super::settings::{Common, SCALE, accuracy, count, one_of, positive, ridge, steps};
 use super::{Choice, CoreFacts, Fitted, Positive, Setting, Training};
@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::kernel::{Columns, Form};
 use crate::solver::ball::{Ball, Geometry, Inner, Oracle, Query, Settings, Until};
 use crate::solver::run::{Watch, run};
+use crate::surrogate::pair_hinge::levels_of;
 use rayon::prelude::*;
 use serde_json::{Map, Value};
 
@@ -174,14 +175,6 @@ impl BallRank {
     }
 }
 
-/// Grades of a list as levels from 0.
-fn levels(grades: &[f64]) -> Vec<u32> {
-    let mut distinct = grades.to_vec();
-    distinct.sort_by(f64::total_cmp);
-    distinct.dedup_by(|next, last| *next <= *last);
-    grades.iter().map(|grade| distinct.partition_point(|x| x < grade) as u32).collect()
-}
-
 impl KernelLearner for BallRank {
     type Carry = ();
 
@@ -189,16 +182,8 @@ impl KernelLearner for BallRank {
         "ballrank"
     }
 
-    fn kernels(&self) -> Kernels {
-        self.kernels
-    }
-
-    fn scale(&self) -> Choice<Scale> {
-        self.scale
-    }
-
-    fn lambda(&self) -> Choice<Positive> {
-        self.lambda
+    fn choices(&self) -> KernelChoices {
+        KernelChoices { scale: self.scale, lambda: self.lambda, kernels: self.kernels }
     }
 
     /// By the C of the paper: where 1/C is far above the values of the kernel the ball no longer sees them.
@@ -232,7 +217,7 @@ impl KernelLearner for BallRank {
             block.lists.iter().map(move |list| Query {
                 block: at,
                 documents: list.clone(),
-                levels: levels(&block.grades[list.clone()]),
+                levels: levels_of(&block.grades[list.clone()]).collect(),
             })
         });
         let settings = Settings {

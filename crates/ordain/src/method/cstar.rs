@@ -255,7 +255,9 @@ impl CStar {
                 "a whole number up to {MOST_MAX} ({MOST_SUM} with trainer=likelihood), names, or auto"
             )));
         }
-        let names: Vec<String> = value.split([';', ',']).map(|name| name.trim().to_owned()).collect();
+        // one name that looks like a number or a word of its own is told apart by a last ;
+        let names = value.strip_suffix(';').unwrap_or(value);
+        let names: Vec<String> = names.split([';', ',']).map(|name| name.trim().to_owned()).collect();
         let mut seen = names.clone();
         seen.sort_unstable();
         seen.dedup();

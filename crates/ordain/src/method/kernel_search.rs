@@ -119,12 +119,17 @@ impl Kernels {
     }
 }
 
+/// What is left to choose, and the kernel.
+pub(super) struct KernelChoices {
+    pub(super) scale: Choice<Scale>,
+    pub(super) lambda: Choice<Positive>,
+    pub(super) kernels: Kernels,
+}
+
 /// The part of a method with a kernel that is its own.
 pub(super) trait KernelLearner {
     fn name(&self) -> &'static str;
-    fn kernels(&self) -> Kernels;
-    fn scale(&self) -> Choice<Scale>;
-    fn lambda(&self) -> Choice<Positive>;
+    fn choices(&self) -> KernelChoices;
     /// The λ that are tried, from the strongest, with so many pairs; and the one where nothing can be chosen.
     fn path(&self, pairs: f64) -> (Vec<f64>, f64);
     /// What the mean loss is over.
@@ -182,29 +187,29 @@ impl Point {
 }
 
 pub(super) fn open<L: KernelLearner>(learner: &L) -> bool {
-    learner.lambda() == Choice::Auto
-        || learner.scale() == Choice::Auto && scales(learner).len() > 1
-        || learner.kernels().gamma == Choice::Auto && learner.kernels().form.has_width()
+    learner.choices().lambda == Choice::Auto
+        || learner.choices().scale == Choice::Auto && scales(learner).len() > 1
+        || learner.choices().kernels.gamma == Choice::Auto && learner.choices().kernels.form.has_width()
 }
 
 /// What was asked, as it is written.
 pub(super) fn asked<L: KernelLearner>(learner: &L) -> Map<String, Value> {
     let number =
         |choice: Choice<Positive>| if let Choice::Set(x) = choice { x.get().into() } else { Value::from("auto") };
-    let scale = if let Choice::Set(scale) = learner.scale() { scale.name() } else { "auto" };
-    let mut all = Map::from_iter([("scale".into(), scale.into()), ("lambda".into(), number(learner.lambda()))]);
-    if learner.kernels().form.has_width() {
-        all.insert("gamma".into(), number(learner.kernels().gamma));
+    let scale = if let Choice::Set(scale) = learner.choices().scale { scale.name() } else { "auto" };
+    let mut all = Map::from_iter([("scale".into(), scale.into()), ("lambda".into(), number(learner.choices().lambda))]);
+    if learner.choices().kernels.form.has_width() {
+        all.insert("gamma".into(), number(learner.choices().kernels.gamma));
     }
     all
 }
 
 /// The scalings that are tried: one that is learned where all queries share documents of a kind or a scorer each; histograms stay as they are.
 fn scales<L: KernelLearner>(learner: &L) -> Vec<Scale> {
-    match learner.scale() {
+    match learner.choices().scale {
         Choice::Set(scale) => vec![scale],
-        Choice::Auto if learner.kernels().form.of_histograms() => vec![Scale::None],
-        Choice::Auto if learner.kernels().blocks => vec![Scale::Global],
+        Choice::Auto if learner.choices().kernels.form.of_histograms() => vec![Scale::None],
+        Choice::Auto if learner.choices().kernels.blocks => vec![Scale::Global],
         Choice::Auto => vec![Scale::Query, Scale::Global, Scale::Minmax],
     }
 }
@@ -270,7 +275,7 @@ impl Stage {
         };
         let mut known: HashMap<Option<&str>, usize> = HashMap::new();
         for (n, &q) in kept.iter().enumerate() {
-            let name = learner.kernels().blocks.then(|| set.query(q as usize));
+            let name = learner.choices().kernels.blocks.then(|| set.query(q as usize));
             let at = *known.entry(name).or_insert_with(|| {
                 stage.names.push(name.map(str::to_owned));
                 stage.docs.push(vec![]);
@@ -385,7 +390,7 @@ pub(super) fn fit<L: KernelLearner>(learner: &L, data: &Training, watch: &Watch)
     if !open(learner) {
         return search.last((set, &all), None, None, false);
     }
-    if learner.kernels().blocks && data.valid.is_none() {
+    if learner.choices().kernels.blocks && data.valid.is_none() {
         // every fifth document of a grade; a grade of fewer than five lends none
         let mut seen: HashMap<(u32, u64), usize> = HashMap::new();
         let mut held: Vec<bool> = vec![false; set.rows()];
@@ -411,7 +416,7 @@ pub(super) fn fit<L: KernelLearner>(learner: &L, data: &Training, watch: &Watch)
         None => return search.last((set, &all), None, None, false),
     };
     let mut valid = valid;
-    if learner.kernels().blocks {
+    if learner.choices().kernels.blocks {
         let names: std::collections::HashSet<&str> =
             train.iter().filter(|&&q| !set.is_flat(q as usize)).map(|&q| set.query(q as usize)).collect();
         valid.retain(|&q| names.contains(set.query(q as usize)));
@@ -439,8 +444,8 @@ impl<L: KernelLearner> Search<'_, L> {
     fn fixed(&self, pairs: f64) -> Point {
         Point {
             scale: scales(self.learner)[0],
-            gamma: if let Choice::Set(gamma) = self.learner.kernels().gamma { gamma.get() } else { 1.0 },
-            lambda: if let Choice::Set(lambda) = self.learner.lambda() {
+            gamma: if let Choice::Set(gamma) = self.learner.choices().kernels.gamma { gamma.get() } else { 1.0 },
+            lambda: if let Choice::Set(lambda) = self.learner.choices().lambda {
                 lambda.get()
             } else {
                 self.learner.path(pairs).1
@@ -449,8 +454,8 @@ impl<L: KernelLearner> Search<'_, L> {
     }
 
     fn choose(&self, train: Units, valid: Units, both: Units) -> Result<Fitted> {
-        let (kernels, (by, convention)) = (self.learner.kernels(), self.data.by);
-        let lambdas = match self.learner.lambda() {
+        let (kernels, (by, convention)) = (self.learner.choices().kernels, self.data.by);
+        let lambdas = match self.learner.choices().lambda {
             Choice::Set(lambda) => vec![lambda.get()],
             Choice::Auto => self.learner.path(pairs_of(both.0, both.1)).0,
         };
@@ -465,7 +470,7 @@ impl<L: KernelLearner> Search<'_, L> {
             let blocks = stage.blocks();
             for (of_width, &gamma) in widths.iter().enumerate() {
                 let kernel = stage.kernel(kernels.form(), gamma, self.data.seed)?;
-                let (mut carry, mut from): (L::Carry, Option<KernelFit>) = (L::Carry::default(), None);
+                let (mut carry, mut from): (L::Carry, Option<Vec<CoreFit>>) = (L::Carry::default(), None);
                 let (mut best_here, mut since) = (f64::NEG_INFINITY, 0);
                 done += lambdas.len();
                 for (step, &lambda) in lambdas.iter().enumerate() {
@@ -480,18 +485,13 @@ impl<L: KernelLearner> Search<'_, L> {
                         seed: self.data.seed,
                         choosing: true,
                     };
-                    let fit =
-                        self.learner.solve(&problem, &mut carry, from.as_ref().map(|fit| &fit.fits[..]), self.watch)?;
+                    let fit = self.learner.solve(&problem, &mut carry, from.as_deref(), self.watch)?;
                     let ranker = self.ranker(stage.expansion(kernel, &fit.fits), scale, &scaling);
-                    let scores = match scale {
-                        // a scaling within queries is learned from those that are scored
-                        Scale::Global => ranker.scores_with(valid.0, valid.1, &scaling),
-                        _ => ranker.scores_of(valid.0, valid.1),
-                    };
+                    let scores = ranker.scores_of(valid.0, valid.1);
                     let value = metric::evaluate(valid.0, valid.1, &scores, &[by], &convention)?.mean(0);
                     tried.push(Candidate { settings: at.settings(kernels.form), value });
                     grid.push((at, [of_scale, of_width, step], value));
-                    from = Some(KernelFit { fits: fit.fits.clone(), report: fit.report, core: fit.core.clone() });
+                    from = Some(fit.fits.clone());
                     if best.as_ref().is_none_or(|best| value > best.value) {
                         best = Some(Outcome { at, value, ranker, fit });
                     }
@@ -515,8 +515,6 @@ impl<L: KernelLearner> Search<'_, L> {
         };
         if self.watch.stopped() {
             best.fit.report.stop = Stop::Interrupted;
-        }
-        if self.watch.stopped() {
             return Ok(self.fitted(train, best, Some(chosen), false));
         }
         let at = smoothest(&grid).unwrap_or(best.at);
@@ -536,7 +534,7 @@ impl<L: KernelLearner> Search<'_, L> {
         let at = at.unwrap_or_else(|| self.fixed(pairs_of(on.0, on.1)));
         let scaling = Scaling::learn(at.scale, on.0, on.1);
         let stage = Stage::new(self.learner, on.0, on.1, &scaling)?;
-        let kernel = stage.kernel(self.learner.kernels().form(), at.gamma, self.data.seed)?;
+        let kernel = stage.kernel(self.learner.choices().kernels.form(), at.gamma, self.data.seed)?;
         let problem = KernelProblem {
             kernel,
             blocks: &stage.blocks(),
@@ -564,8 +562,8 @@ impl<L: KernelLearner> Search<'_, L> {
     }
 
     fn fitted(&self, (set, units): Units, outcome: Outcome, chosen: Option<Chosen>, refit: bool) -> Fitted {
-        let mut settings = outcome.at.settings(self.learner.kernels().form);
-        settings.extend(self.learner.kernels().settings());
+        let mut settings = outcome.at.settings(self.learner.choices().kernels.form);
+        settings.extend(self.learner.choices().kernels.settings());
         settings.extend(self.learner.own_settings());
         let flat = units.iter().filter(|&&q| set.is_flat(q as usize)).count();
         let facts = Facts {

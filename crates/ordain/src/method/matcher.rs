@@ -3,7 +3,7 @@
 use super::ranker::contributions;
 use super::{Candidate, Chosen, Contribution, Positive};
 use crate::data::scale::{Affine, Scale, Scaling};
-use crate::data::{Aligned, Columns, MatchSet, Missing, Truth};
+use crate::data::{Aligned, Columns, MatchSet, Missing, Problem, Truth};
 use crate::error::{Error, Result};
 use crate::metric::{Evaluation, Metric, SaidMatches, evaluate_matches};
 use crate::scorer::edges::{Edges, NULL_UNIT};
@@ -73,6 +73,22 @@ pub struct MatchPrediction {
     pub sum: Option<Sum>,
     /// Minus the log of the probability of the right matching, where all of it is known and there are probabilities.
     pub nll: Option<f64>,
+}
+
+impl MatchPrediction {
+    /// How likely an item of the problem, of the right side or of the left, is to stay unmatched, where there are probabilities.
+    pub fn unmatched(&self, problem: &Problem, right: bool, item: usize) -> Option<f64> {
+        let all = self.probabilities.as_ref()?;
+        let null = problem.edges.len() + if right { problem.left.len() } else { 0 } + item;
+        if let Some(&probability) = all.get(null) {
+            return Some(probability);
+        }
+        let taken: f64 = match right {
+            true => problem.edges.iter().zip(all).filter(|(ends, _)| ends.1 as usize == item).map(|(_, p)| p).sum(),
+            false => all[problem.candidates(item)].iter().sum(),
+        };
+        Some((1.0 - taken).clamp(0.0, 1.0))
+    }
 }
 
 impl Matcher {
@@ -205,10 +221,14 @@ impl Matcher {
 
     /// Measures the model on some problems.
     pub fn evaluate(&self, set: &MatchSet, units: &[u32], metrics: &[Metric]) -> Result<Evaluation> {
-        // probabilities cost more than the best matching: they are found only where they are asked for
-        let plain = Self { temperature: None, ..self.clone() };
+        let plain = self.plain();
         let model = if metrics.iter().any(|metric| metric.of_probabilities()) { self } else { &plain };
         evaluate_said(set, units, &model.answer(set, units, false)?, metrics)
+    }
+
+    /// The same matcher without probabilities, which cost more than the best matching does.
+    pub fn plain(&self) -> Self {
+        Self { temperature: None, ..self.clone() }
     }
 
     /// What each feature adds to the score of one edge of problem `p` over another; the largest first.

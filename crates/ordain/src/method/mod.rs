@@ -332,7 +332,7 @@ impl RankMethod {
     pub fn chooses(&self) -> bool {
         match self {
             Self::RankSvm(method) if !method.is_linear() => kernel_search::open(method),
-            Self::RankSvm(method) => method.choices().open(),
+            Self::RankSvm(method) => Learner::choices(method).open(),
             Self::RankMatch(method) => method.choices().open(),
             Self::Dorm(method) => method.choices().open(),
             Self::BallRank(method) => kernel_search::open(method),
@@ -342,7 +342,7 @@ impl RankMethod {
     /// What was asked, and the other settings.
     fn written(&self) -> (Map<String, Value>, Map<String, Value>) {
         match self {
-            Self::RankSvm(method) => (method.choices().asked(), method.settings()),
+            Self::RankSvm(method) => (Learner::choices(method).asked(), method.settings()),
             Self::RankMatch(method) => (method.choices().asked(), method.settings()),
             Self::Dorm(method) => (method.choices().asked(), method.settings()),
             Self::BallRank(method) => (kernel_search::asked(method), Map::new()),

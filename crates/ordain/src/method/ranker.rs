@@ -4,6 +4,7 @@ use crate::data::scale::{Affine, Scale, Scaling};
 use crate::data::{Aligned, Columns, Groups, Missing, RankSet};
 use crate::error::{Error, Result};
 use crate::kernel::Expansion;
+use crate::matrix::dot_row;
 use crate::scorer::rows::{Rows, Work};
 use crate::structure::matching::places::{self, log_sum};
 use crate::traits::Scorer;
@@ -112,6 +113,9 @@ impl Ranker {
         if let Some(expansion) = &self.expansion {
             return kernel_scores(expansion, set, units, &rows);
         }
+        if units.len() == set.len() && !matches!(scaling, Scaling::Query { .. }) {
+            return rows.all_scores(&self.weights);
+        }
         let parts: Vec<(usize, Vec<f64>)> = (0..units.len())
             .into_par_iter()
             .with_min_len(64)
@@ -129,6 +133,26 @@ impl Ranker {
         scores
     }
 
+    /// The features of the documents of some queries as the model sees them, scaled, row after row.
+    pub fn scaled(&self, set: &RankSet, units: &[u32]) -> Vec<f32> {
+        let scaling = self.scaling(set);
+        let rows = Rows::new(set, units, &scaling);
+        (0..units.len()).flat_map(|n| rows.dense(n)).collect()
+    }
+
+    /// The scores of documents whose features are [scaled](Self::scaled), by the scorer for queries of this name; `None` where there is none.
+    ///
+    /// With it the function can be seen where there is no document.
+    pub fn scores_of_scaled(&self, query: &str, docs: &[f32]) -> Option<Vec<f64>> {
+        let d = self.columns.names.len().max(1);
+        if let Some(expansion) = &self.expansion {
+            let mut scores = vec![0.0; docs.len() / d];
+            expansion.scores(expansion.part(query)?, docs, &mut scores);
+            return Some(scores);
+        }
+        Some(docs.chunks_exact(d).map(|row| dot_row(row, &self.weights)).collect())
+    }
+
     /// For each document of query `q` the probability of each head place, of the head, and the expected rank.
     ///
     /// Exact, O(n k 2^k). Below the head all orders are as likely, so a document that is not in the head of k has the mean
@@ -141,6 +165,14 @@ impl Ranker {
             });
         }
         let scores = &self.scores_of(set, &[q as u32])[set.span(q)];
+        if let Some(steep) = scores.iter().find(|s| s.abs() > STEEPEST) {
+            return Err(Error::Data {
+                expected: format!(
+                    "scores of at most {STEEPEST:e} in size (beyond, a number does not hold differences of 1)"
+                ),
+                found: format!("{steep:e} in query {:?}", set.query(q)),
+            });
+        }
         let (n, k) = (scores.len(), self.places.len().min(scores.len()));
         let mut marginals = vec![0.0; n * k];
         log_sum(scores, &self.places, &mut places::Work::default(), &mut marginals)?;
@@ -169,6 +201,9 @@ impl Ranker {
         contributions(set, q, &scaling, slope.as_ref().unwrap_or(&self.weights), above, below)
     }
 }
+
+/// The largest score of which a probability of places is worth something.
+const STEEPEST: f64 = 1e15;
 
 /// Rows that are scaled at once.
 const ROWS: usize = 1 << 14;
@@ -236,4 +271,47 @@ pub(super) fn contributions<'a>(
         .collect();
     all.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()).then(a.column.cmp(&b.column)));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::synthetic::Synthetic;
+    use crate::matrix::{Csr, Features};
+
+    /// All rows in blocks, whatever their query, or query by query: the same numbers to the last bit.
+    #[test]
+    fn scores_of_all_equal_scores_query_by_query() {
+        let dense = Synthetic { queries: 300, documents: (1, 40), ..Synthetic::default() }.make();
+        let mut sparse = dense.clone();
+        let (mut ends, mut columns, mut values) = (vec![], vec![], vec![]);
+        for row in 0..dense.rows() {
+            dense.features.each(row, |j, x| {
+                if x > 0.0 {
+                    columns.push(j as u32);
+                    values.push(x);
+                }
+            });
+            ends.push(values.len());
+        }
+        sparse.features = Features::Sparse(Csr::new(ends, columns, values, dense.features.cols()));
+        for set in [dense, sparse] {
+            for scale in [Scale::None, Scale::Global] {
+                let ranker = Ranker {
+                    weights: (0..set.features.cols()).map(|j| (j as f64).sin()).collect(),
+                    expansion: None,
+                    columns: set.columns.clone(),
+                    scale,
+                    global: (scale == Scale::Global).then(|| Affine::standard(&set.features, 0..set.rows())),
+                    missing: Missing::Error,
+                    means: None,
+                    places: vec![],
+                };
+                let all = ranker.scores(&set);
+                for q in 0..set.len() {
+                    assert_eq!(all[set.span(q)], ranker.scores_of(&set, &[q as u32])[set.span(q)], "{scale:?} {q}");
+                }
+            }
+        }
+    }
 }

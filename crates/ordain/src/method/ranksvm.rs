@@ -1,7 +1,7 @@
 //! RankSVM: the squared hinge over all pairs of different grades within a query; linear, or with a kernel.
 
 use super::core_documents::{self, Choose, CoreFit, Fitting};
-use super::kernel_search::{self, KernelFit, KernelLearner, KernelProblem, Kernels};
+use super::kernel_search::{self, KernelChoices, KernelFit, KernelLearner, KernelProblem, Kernels};
 use super::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
 use super::settings::{Common, SCALE, accuracy, count, one_of, ridge, steps};
 use super::{Choice, CoreFacts, Fitted, Positive, Setting, Training};
@@ -191,16 +191,8 @@ impl KernelLearner for RankSvm {
         "ranksvm"
     }
 
-    fn kernels(&self) -> Kernels {
-        self.kernels
-    }
-
-    fn scale(&self) -> Choice<Scale> {
-        self.scale
-    }
-
-    fn lambda(&self) -> Choice<Positive> {
-        self.lambda
+    fn choices(&self) -> KernelChoices {
+        KernelChoices { scale: self.scale, lambda: self.lambda, kernels: self.kernels }
     }
 
     fn path(&self, _: f64) -> (Vec<f64>, f64) {

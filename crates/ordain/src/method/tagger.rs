@@ -260,17 +260,37 @@ impl Tagger {
 
     /// What the model says of some items, without being told how many labels they have.
     pub fn predict(&self, set: &TagSet, units: &[u32]) -> Result<Vec<TagPrediction>> {
+        self.predict_known(set, units, &[])
+    }
+
+    /// The same, where something is known of each of the items: one list of answers per unit, which may be empty.
+    pub fn predict_known(&self, set: &TagSet, units: &[u32], known: &[Vec<Clamp>]) -> Result<Vec<TagPrediction>> {
         let (scaled, sum) = (self.scaled(set), self.sum()?);
-        let one = |work: &mut TagWork, &i: &u32| {
-            let item = self.score(&scaled, i as usize);
-            let (values, k) = self.values_of(sum.as_ref(), &item, &[], work)?;
-            let mut chosen = ranked(&values);
-            chosen.truncate(k);
-            let mut scores = vec![];
-            self.scores_at(&item, k, &mut scores);
-            Ok(TagPrediction { values, scores, chosen })
+        let one = |work: &mut TagWork, (u, &i): (usize, &u32)| {
+            let clamp = known.get(u).map_or(&[][..], Vec::as_slice);
+            self.say(sum.as_ref(), &self.score(&scaled, i as usize), clamp, work)
         };
-        units.par_iter().with_min_len(8).map_init(TagWork::default, one).collect()
+        units.par_iter().enumerate().with_min_len(8).map_init(TagWork::default, one).collect()
+    }
+
+    /// What the model says of one item, given answers: labels that were answered with yes are always chosen, those that
+    /// were answered with no never.
+    pub fn predict_item(&self, item: &Scored, clamp: &[Clamp], work: &mut TagWork) -> Result<TagPrediction> {
+        self.say(self.sum()?.as_ref(), item, clamp, work)
+    }
+
+    /// [`Self::predict_item`] with the star of [`Self::sum`].
+    fn say(&self, sum: Option<&StarSum>, item: &Scored, clamp: &[Clamp], work: &mut TagWork) -> Result<TagPrediction> {
+        let (values, k) = self.values_of(sum, item, clamp, work)?;
+        let mut chosen = ranked(&values);
+        if !clamp.is_empty() {
+            chosen.retain(|&label| clamp[label as usize] != Clamp::Out);
+            chosen.sort_by_key(|&label| clamp[label as usize] != Clamp::In);
+        }
+        chosen.truncate(k);
+        let mut scores = vec![];
+        self.scores_at(item, k, &mut scores);
+        Ok(TagPrediction { values, scores, chosen })
     }
 
     /// A value per label, item after item, where the model is told how many labels each item has, as \[QAP\] does.
@@ -334,6 +354,24 @@ impl Tagger {
             hash.update(name.as_bytes());
         }
         hash.finalize().to_hex().to_string()
+    }
+
+    /// The score of each label as a weighted sum of scaled features, what depends on the number of labels apart: weights,
+    /// feature after feature with one per label, and what is added to each label.
+    pub fn linear(&self) -> (Vec<f64>, Vec<f64>) {
+        let n = self.labels.len();
+        let (mut weights, mut added) = (vec![0.0; n * self.columns.names.len()], self.bias.clone());
+        weights.iter_mut().zip(&self.direct).for_each(|(weight, direct)| *weight = *direct);
+        if let Some((shared, own)) = self.own.split_first() {
+            let by = &self.classifiers;
+            for (label, u) in own.iter().enumerate() {
+                let factor = (shared + u) * by.slope[label];
+                let column = weights.iter_mut().skip(label).step_by(n);
+                column.zip(by.weights.iter().skip(label).step_by(n)).for_each(|(weight, w)| *weight += factor * w);
+                added[label] += factor * by.offset[label] + (shared + u) * by.shift[label];
+            }
+        }
+        (weights, added)
     }
 
     /// The number of parameters that are not 0.

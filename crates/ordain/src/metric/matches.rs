@@ -49,12 +49,7 @@ pub fn evaluate_matches(set: &MatchSet, units: &[u32], said: &[SaidMatches], met
         return refuse("a column matched that says of edges whether they are", "none, or an empty one".into());
     }
     for metric in metrics {
-        let known = matches!(
-            (metric.kind, metric.k),
-            (Kind::Hamming | Kind::Accuracy | Kind::EdgePrecision | Kind::F1 | Kind::Nll | Kind::Ece, _)
-                | (Kind::Recall, None)
-        );
-        if !known {
+        if !metric.of_matches() {
             return refuse("hamming, accuracy, precision, recall, f1, nll or ece of matchings", metric.to_string());
         }
         if metric.of_probabilities() && said.iter().any(|said| said.probabilities.is_none()) {

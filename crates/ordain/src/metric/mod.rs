@@ -118,6 +118,14 @@ impl Metric {
         matches!(self.kind, Kind::Nll | Kind::Ece)
     }
 
+    /// Whether it is one of matchings.
+    pub fn of_matches(self) -> bool {
+        match self.kind {
+            Kind::Hamming | Kind::Accuracy | Kind::EdgePrecision | Kind::F1 | Kind::Nll | Kind::Ece => true,
+            kind => kind == Kind::Recall && self.k.is_none(),
+        }
+    }
+
     /// Whether it measures a set of labels, not a ranking of them.
     pub fn of_sets(self) -> bool {
         matches!(self.kind, Kind::Hamming | Kind::F1)
@@ -280,6 +288,50 @@ impl Convention {
         Self { name: "lightgbm", empty: Empty::One, ties: Ties::Input, ..Self::STANDARD },
         Self { name: "xgboost", empty: Empty::One, ties: Ties::Input, single: true, ..Self::STANDARD },
     ];
+
+    /// Changes one rule by name.
+    ///
+    /// ```
+    /// use ordain::metric::{Convention, Empty};
+    /// let mut convention = Convention::STANDARD;
+    /// convention.set("empty", "zero")?;
+    /// assert_eq!((convention.empty, convention.to_string().as_str()), (Empty::Zero, "standard, empty=zero"));
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
+    pub fn set(&mut self, rule: &str, value: &str) -> Result<()> {
+        fn one_of<T: Copy>(rule: &'static str, value: &str, known: &[(&str, T)]) -> Result<T> {
+            let found = known.iter().find(|(name, _)| *name == value);
+            found.map(|&(_, meaning)| meaning).ok_or_else(|| Error::unknown(rule, value, known.iter().map(|k| k.0)))
+        }
+        match rule {
+            "gain" => self.gain = one_of("gain", value, &[("exp", Gain::Exp), ("linear", Gain::Linear)])?,
+            "discount" => {
+                self.discount = one_of("discount", value, &[("log2", Discount::Log2), ("letor", Discount::Letor)])?;
+            }
+            "empty" => {
+                let known = [("skip", Empty::Skip), ("zero", Empty::Zero), ("one", Empty::One)];
+                self.empty = one_of("empty", value, &known)?;
+            }
+            "short" => self.short = one_of("short", value, &[("keep", Short::Keep), ("zero", Short::Zero)])?,
+            "ties" => {
+                let known = [("average", Ties::Average), ("input", Ties::Input), ("id", Ties::Id)];
+                self.ties = one_of("ties", value, &known)?;
+            }
+            "relevant_from" => {
+                let grade = value.parse::<f64>().ok().filter(|grade| grade.is_finite());
+                self.relevant_from = Some(grade.ok_or_else(|| Error::Setting {
+                    name: "relevant_from".into(),
+                    expected: "a finite number".into(),
+                    found: value.into(),
+                })?);
+            }
+            _ => {
+                let known = ["gain", "discount", "empty", "short", "ties", "relevant_from"];
+                return Err(Error::unknown("rule", rule, known));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl FromStr for Convention {

@@ -278,16 +278,22 @@ impl<'a> Block<'a> {
     }
 
     /// `Σ ±α` of the documents of the core. O(pairs of the block).
-    fn weigh(&mut self, state: u64) {
-        if self.weighed == state {
-            return;
-        }
-        self.weighed = state;
-        self.weights.clear();
-        self.weights.resize(self.documents.len(), 0.0);
+    fn weigh_into(&self, weights: &mut Vec<f64>) {
+        weights.clear();
+        weights.resize(self.documents.len(), 0.0);
         for (&(i, j), &a) in self.sides.iter().zip(&self.alpha) {
-            self.weights[i] += a;
-            self.weights[j] -= a;
+            weights[i] += a;
+            weights[j] -= a;
+        }
+    }
+
+    /// Brings the weights up to date.
+    fn weigh(&mut self, state: u64) {
+        if self.weighed != state {
+            self.weighed = state;
+            let mut weights = std::mem::take(&mut self.weights);
+            self.weigh_into(&mut weights);
+            self.weights = weights;
         }
     }
 
@@ -542,11 +548,8 @@ impl<'a> Ball<'a> {
     /// The documents of a block with `Σ ±α`, where it is not 0: `F(x) = Σ coefficient·k(document, x)`.
     pub fn coefficients(&self, block: usize) -> Vec<(u32, f64)> {
         let block = &self.blocks[block];
-        let mut weights = vec![0.0; block.documents.len()];
-        for (&(i, j), &a) in block.sides.iter().zip(&block.alpha) {
-            weights[i] += a;
-            weights[j] -= a;
-        }
+        let mut weights = vec![];
+        block.weigh_into(&mut weights);
         let mut out: Vec<(u32, f64)> = block.documents.iter().copied().zip(weights).filter(|x| x.1 != 0.0).collect();
         out.sort_unstable_by_key(|x| x.0);
         out

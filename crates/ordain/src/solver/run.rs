@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::traits::{Solver, Stop};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How a solver ended.
@@ -18,6 +19,29 @@ pub struct Report {
     pub gap: Option<f64>,
     /// Why it stopped.
     pub stop: Stop,
+}
+
+impl Report {
+    /// How near the minimum it came, in the words of its solver.
+    pub fn accuracy(&self) -> String {
+        match self.gap {
+            Some(gap) => format!("duality gap {gap:.1e}"),
+            None => format!("relative gradient {:.1e}", self.gradient),
+        }
+    }
+
+    /// Says that `max_iter` of these settings ended it, how far it came, and what helps; nothing where it was done before.
+    pub fn unfinished(&self, settings: &Map<String, Value>) -> Option<String> {
+        if self.stop != Stop::Iterations {
+            return None;
+        }
+        let now = settings.get("max_iter").and_then(Value::as_u64).unwrap_or(self.iterations as u64);
+        Some(format!(
+            "max_iter={now} was reached at a {}; a larger lambda or max_iter={} helps",
+            self.accuracy(),
+            now.saturating_mul(2)
+        ))
+    }
 }
 
 /// What somebody outside may do with a long run: watch it, and stop it.

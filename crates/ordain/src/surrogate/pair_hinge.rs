@@ -31,6 +31,14 @@ pub struct PairHinge {
     ends: Vec<usize>,
 }
 
+/// Grades as whole numbers from 0, in the same order.
+pub fn levels_of(grades: &[f64]) -> impl Iterator<Item = u32> {
+    let mut distinct = grades.to_vec();
+    distinct.sort_by(f64::total_cmp);
+    distinct.dedup_by(|next, last| *next <= *last); // sorted, so this is equality
+    grades.iter().map(move |grade| distinct.partition_point(|x| x < grade) as u32)
+}
+
 /// A document in its place by score.
 #[derive(Clone, Copy, Default)]
 struct Doc {
@@ -51,13 +59,9 @@ pub struct Work {
 impl PairHinge {
     /// The loss of queries given by the grades of their documents, and the weights of these where there are any.
     pub fn new<'a>(grades: impl IntoIterator<Item = &'a [f64]>, weights: Option<&[&[f64]]>) -> Self {
-        let (mut levels, mut ends, mut distinct) = (vec![], vec![], vec![]);
+        let (mut levels, mut ends) = (vec![], vec![]);
         for query in grades {
-            distinct.clear();
-            distinct.extend_from_slice(query);
-            distinct.sort_by(f64::total_cmp);
-            distinct.dedup_by(|next, last| *next <= *last); // sorted, so this is equality
-            levels.extend(query.iter().map(|grade| distinct.partition_point(|x| x < grade) as u32));
+            levels.extend(levels_of(query));
             ends.push(levels.len());
         }
         let roots = weights.map_or(vec![], |w| w.iter().flat_map(|w| w.iter().map(|w| w.sqrt())).collect());

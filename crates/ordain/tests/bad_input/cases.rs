@@ -371,9 +371,9 @@ fn interleaved_queries() {
             let set = reading(&folder, "order.txt", text.as_bytes())?.map_err(|e| ("refused".into(), e.to_string()))?;
             ensure!(set.len() == 13, "queries", "{}", set.len());
             let numbers: Vec<usize> = (0..rows).map(|row| set.input_row(row)).collect();
-            ensure!(set.in_input_order(&numbers) == (0..rows).collect::<Vec<_>>(), "order", "{numbers:?}");
+            ensure!(set.in_input_order(numbers.clone()) == (0..rows).collect::<Vec<_>>(), "order", "{numbers:?}");
             let ids: Vec<String> = (0..rows).map(|row| set.document(row).into_owned()).collect();
-            let right = set.in_input_order(&ids).iter().enumerate().all(|(i, id)| *id == format!("d{i}"));
+            let right = set.in_input_order(ids.clone()).iter().enumerate().all(|(i, id)| *id == format!("d{i}"));
             ensure!(right, "documents", "{ids:?}");
             Ok(())
         });

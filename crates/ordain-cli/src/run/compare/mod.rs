@@ -1,6 +1,7 @@
 //! `ordain compare`: methods of one task trained and tested side by side.
 
 mod matches;
+mod plane;
 mod rank;
 mod show;
 mod tags;
@@ -12,7 +13,7 @@ use super::evaluate::{BOOTSTRAP, strongest};
 use super::{check_interrupt, check_output};
 use crate::args::Compare;
 use crate::plan::{self, Measures, Usage};
-use crate::report::{Bin, PicturePart, PlacesPart, Reliability};
+use crate::report::{Bin, PicturePart, PlacesPart, PlanePart, Reliability};
 use crate::screen::Screen;
 use anyhow::Result;
 use ordain::data::split::{self, Fold, Layout};
@@ -151,6 +152,8 @@ struct Entry {
     places: Option<PlacesPart>,
     /// Matches of some test problems of the first round.
     pictures: Vec<PicturePart>,
+    /// Scores over the plane of two features, of the first round.
+    plane: Option<PlanePart>,
 }
 
 /// A paired test of two entries by one metric.
@@ -330,7 +333,7 @@ fn warn_of_steps(entries: &[Entry], folds: &[usize], screen: &Screen) {
     for entry in entries {
         for (trained, name) in entry.trained.iter().zip(folds) {
             let fold = if folds.len() > 1 { format!(", fold {name}") } else { String::new() };
-            if let Some(text) = super::max_iter_reached(&trained.report, &trained.settings) {
+            if let Some(text) = trained.report.unfinished(&trained.settings) {
                 screen.say(&format!("warning: {}{fold}: {text}", entry.label));
             }
         }
@@ -448,6 +451,7 @@ impl Entry {
             calibration: None,
             places: None,
             pictures: vec![],
+            plane: None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! One round of a method that ranks.
 
-use super::{Cut, Entry, Protocol, Trained, filled};
+use super::{Cut, Entry, Protocol, Trained, filled, plane};
 use crate::plan::Measures;
 use crate::report::{PlacedDocument, PlacesPart};
 use crate::run::evaluate::curve_metrics;
@@ -48,6 +48,11 @@ pub(super) fn round(
     // without gains (negative grades) there is no curve
     entry.add(result, metric::evaluate(set, cut.test, &scores, &curve_metrics(), convention).ok());
     calibrate(entry, &model, set, cut.test)?;
+    if entry.trained.is_empty() && protocol.pictures {
+        let mut learned = cut.train.to_vec();
+        learned.extend(cut.valid.filter(|_| protocol.refit && model.facts.chosen.is_some()).unwrap_or_default());
+        entry.plane = plane::plane(&model.ranker, set, &learned, cut.test);
+    }
     let (bytes, ranker) = (model_file::to_bytes(&model).len(), &model.ranker);
     entry.keep_linear(bytes, &ranker.columns, &ranker.weights);
     entry.support = entry.support.max(model.facts.core.as_ref().map_or(0, |core| core.documents));

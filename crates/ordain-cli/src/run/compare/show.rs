@@ -238,6 +238,7 @@ pub(super) fn report(all: &Comparison) -> Report {
             reliability: entry.reliability(),
             places: entry.places.clone(),
             pictures: entry.pictures.clone(),
+            plane: entry.plane.clone(),
         }
     });
     Report {

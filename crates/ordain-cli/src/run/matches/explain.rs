@@ -1,6 +1,6 @@
 //! `ordain explain` with a model that matches.
 
-use super::{candidates, read_for, sums, unmatched, warn_approximate};
+use super::{read_for, sums, warn_approximate};
 use crate::args::Explain;
 use crate::plan::{self, Usage};
 use crate::run::explain::contributions;
@@ -39,7 +39,7 @@ pub(in crate::run) fn run(model: &FittedMatch, args: &Explain, screen: &Screen) 
     };
     let scores = matcher.scores(&set, p);
     let name = &problem.left[left];
-    let mut order: Vec<usize> = candidates(problem, left).collect();
+    let mut order: Vec<usize> = problem.candidates(left).collect();
     order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
     let partner = said.matches.iter().map(|m| m.edge as usize).find(|&e| ends(e).0 == left);
     let pick = |wanted: &Option<String>| wanted.as_ref().map(|right| edge(problem, left, right)).transpose();
@@ -53,7 +53,7 @@ pub(in crate::run) fn run(model: &FittedMatch, args: &Explain, screen: &Screen) 
         return Err(Usage("--above and --below name the same right item; give two".into()).into());
     }
     let chance = |e: usize| said.probabilities.as_ref().map(|all| all[e]);
-    let free = matcher.null.and(unmatched(&set, p, &said, false, left));
+    let free = matcher.null.and(said.unmatched(problem, false, left));
     let parts = below.map_or(vec![], |below| matcher.explain(&set, p, above, below));
     let difference = below.map(|below| scores[above] - scores[below]);
     // somebody else may need the best candidate more

@@ -3,7 +3,7 @@
 use super::{engines, nearness, need_points, need_truth, not_problems, problems};
 use crate::args::Fit;
 use crate::plan::{self, Usage};
-use crate::run::{accuracy, check_interrupt, fit_document, max_iter_reached, watched};
+use crate::run::{check_interrupt, fit_document, watched};
 use crate::screen::{Screen, assignments};
 use anyhow::Result;
 use ordain::data::{MatchReading, MatchSet, Split, read_match_splits, read_matches};
@@ -47,8 +47,8 @@ pub(in crate::run) fn run(
     };
     let fitting = Instant::now();
     let model = watched(screen, |watch| method.fit(&training, watch))?;
-    model_file::save_match(&model, &args.output)?;
     let seconds = fitting.elapsed().as_secs_f64();
+    model_file::save_match(&model, &args.output)?;
     if screen.json {
         screen.document(&document(&model, args, seconds))?;
     }
@@ -170,7 +170,7 @@ fn tell(model: &FittedMatch, chooses: bool, seconds: f64, screen: &Screen) {
     if report.stop == Stop::Interrupted {
         screen.say("warning: interrupted before the fit was complete; the model so far is saved");
     }
-    if let Some(text) = max_iter_reached(report, &facts.settings) {
+    if let Some(text) = report.unfinished(&facts.settings) {
         screen.say(&format!("warning: {text}"));
     }
     if let Some(text) = worth(model) {
@@ -183,7 +183,7 @@ fn tell(model: &FittedMatch, chooses: bool, seconds: f64, screen: &Screen) {
         problems(facts.problems),
         report.objective,
         report.iterations,
-        accuracy(report),
+        report.accuracy(),
         report.stop.name()
     ));
 }

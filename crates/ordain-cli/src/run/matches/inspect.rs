@@ -4,9 +4,9 @@ use super::fit::{marginals, taken, worth};
 use super::{engines, nearness, problems};
 use crate::args::Inspect;
 use crate::plan;
-use crate::run::accuracy;
 use crate::run::evaluate::strongest;
 use crate::run::inspect::ranges;
+use crate::run::result_line;
 use crate::screen::{Screen, assignments, table};
 use anyhow::Result;
 use ordain::data::{MatchSet, Truth, read_matches};
@@ -36,15 +36,7 @@ pub(in crate::run) fn model(path: &Path, screen: &Screen) -> Result<()> {
     let odd: Vec<String> = odd.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
     let odd = if odd.is_empty() { String::new() } else { format!(" ({})", odd.join(", ")) };
     writeln!(text, "trained on {} edges of {}{odd}", facts.edges, problems(facts.problems))?;
-    let report = &facts.report;
-    writeln!(
-        text,
-        "result     objective {:.6}, {} steps, {}, stop: {}",
-        report.objective,
-        report.iterations,
-        accuracy(report),
-        report.stop.name()
-    )?;
+    text += &result_line(&facts.report);
     if let Some(chosen) = &facts.chosen {
         let (tried, metric, on) = (chosen.candidates.len(), &chosen.metric, problems(chosen.queries));
         writeln!(text, "chosen     of {tried} by {metric} on {on}: {}", taken(facts))?;

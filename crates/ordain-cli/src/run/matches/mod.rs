@@ -13,7 +13,7 @@ use crate::plan::Usage;
 use crate::screen::Screen;
 use anyhow::Result;
 use ordain::Error;
-use ordain::data::{MatchReading, MatchSet, PointFeature, Problem, Split, is_matches, is_tags, read_matches};
+use ordain::data::{MatchReading, MatchSet, PointFeature, Split, is_matches, is_tags, read_matches};
 use ordain::method::{MatchPrediction, Matcher, Sums};
 use std::path::{Path, PathBuf};
 
@@ -151,24 +151,4 @@ pub(super) fn warn_approximate(all: &Sums, screen: &Screen) {
             nearness(other, all.error())
         )),
     }
-}
-
-/// How likely an item is to stay unmatched, where the model has probabilities.
-pub(super) fn unmatched(set: &MatchSet, p: usize, said: &MatchPrediction, right: bool, item: usize) -> Option<f64> {
-    let (all, problem) = (said.probabilities.as_ref()?, set.problem(p));
-    let null = problem.edges.len() + if right { problem.left.len() } else { 0 } + item;
-    if let Some(&probability) = all.get(null) {
-        return Some(probability);
-    }
-    let taken: f64 = match right {
-        true => problem.edges.iter().zip(all).filter(|(ends, _)| ends.1 as usize == item).map(|(_, p)| p).sum(),
-        false => all[candidates(problem, item)].iter().sum(),
-    };
-    Some((1.0 - taken).clamp(0.0, 1.0))
-}
-
-/// The edges of a left item.
-pub(super) fn candidates(problem: &Problem, left: usize) -> std::ops::Range<usize> {
-    let before = |item: usize| problem.edges.partition_point(|&(i, _)| (i as usize) < item);
-    before(left)..before(left + 1)
 }

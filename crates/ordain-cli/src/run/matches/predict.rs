@@ -1,6 +1,6 @@
 //! `ordain predict` with a model that matches.
 
-use super::{candidates, read_for, sums, unmatched, warn_approximate};
+use super::{read_for, sums, warn_approximate};
 use crate::args::Predict;
 use crate::plan::Usage;
 use crate::screen::Screen;
@@ -85,11 +85,11 @@ impl Said<'_> {
                 )?;
             }
             for &i in &said.left {
-                let free = chance(unmatched(self.set, p, said, false, i as usize));
+                let free = chance(said.unmatched(problem, false, i as usize));
                 writeln!(text, "{}\t{}\t\t\t{free}\t", problem.name, problem.left[i as usize])?;
             }
             for &j in &said.right {
-                let free = chance(unmatched(self.set, p, said, true, j as usize));
+                let free = chance(said.unmatched(problem, true, j as usize));
                 writeln!(text, "{}\t\t{}\t\t{free}\t", problem.name, problem.right[j as usize])?;
             }
         }
@@ -100,7 +100,8 @@ impl Said<'_> {
     fn of_left(&self, p: usize, left: usize, k: usize) -> Vec<Candidate> {
         let (problem, said) = (self.set.problem(p), &self.all[p]);
         let partner = said.matches.iter().map(|m| m.edge as usize).find(|&e| problem.edges[e].0 as usize == left);
-        let mut all: Vec<Candidate> = candidates(problem, left)
+        let mut all: Vec<Candidate> = problem
+            .candidates(left)
             .map(|e| Candidate {
                 right: Some(problem.edges[e].1 as usize),
                 score: Some(self.scores[p][e]),
@@ -111,7 +112,7 @@ impl Said<'_> {
         all.extend(self.null.map(|null| Candidate {
             right: None,
             score: Some(null),
-            probability: unmatched(self.set, p, said, false, left),
+            probability: said.unmatched(problem, false, left),
             matched: said.left.contains(&(left as u32)),
         }));
         let worth = |c: &Candidate| (c.probability.unwrap_or(0.0), c.score.unwrap_or(f64::NEG_INFINITY));

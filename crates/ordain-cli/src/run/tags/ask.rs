@@ -6,10 +6,9 @@ use crate::run::{check_not_input, check_output};
 use crate::screen::{Screen, complain};
 use anyhow::Result;
 use ordain::Error;
-use ordain::ask::{Count, Known, Question, Strategy, next};
+use ordain::ask::{Count, Known, Question, Strategy, generator, next};
 use ordain::data::TagSet;
-use ordain::method::{TagWork, Tagger, tagger::ranked};
-use ordain::random::Random;
+use ordain::method::{TagWork, Tagger};
 use ordain::structure::star::Clamp;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -240,9 +239,9 @@ impl<'a> Labelling<'a> {
             let (clamp, skipped) = self.known(at);
             let item = self.tagger.score(&scaled, at);
             // the same question comes again after an undo, and when a labelling is taken up
-            let seed = args.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(((at as u64) << 20) + count as u64);
+            let mut random = generator(args.seed, at, count);
             let known = Known { count: Count::Learned, clamp: &clamp, skipped: &skipped };
-            let chosen = next(self.tagger, &item, &known, strategy, &mut Random::new(seed), &mut self.work)?;
+            let chosen = next(self.tagger, &item, &known, strategy, &mut random, &mut self.work)?;
             let Some(question) = chosen else {
                 at += 1;
                 continue;
@@ -328,11 +327,10 @@ impl<'a> Labelling<'a> {
 
     /// The labels that an item has by its answers, and those that the model would add.
     fn labels(&self, item: &ordain::method::Scored, clamp: &[Clamp]) -> Result<Labels> {
-        let (values, k) = self.tagger.values(item, clamp, &mut TagWork::default())?;
         let is = |clamps: Clamp| move |&label: &u32| clamp[label as usize] == clamps;
         let confirmed: Vec<u32> = (0..clamp.len() as u32).filter(is(Clamp::In)).collect();
-        let open = ranked(&values).into_iter().filter(is(Clamp::Free));
-        let guessed = open.take(k.saturating_sub(confirmed.len())).collect();
+        let chosen = self.tagger.predict_item(item, clamp, &mut TagWork::default())?.chosen;
+        let guessed = chosen.into_iter().filter(is(Clamp::Free)).collect();
         Ok(Labels { confirmed, guessed })
     }
 

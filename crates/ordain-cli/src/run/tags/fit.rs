@@ -3,7 +3,7 @@
 use super::{names, need_labels, not_items};
 use crate::args::Fit;
 use crate::plan::{self, Usage};
-use crate::run::{accuracy, check_interrupt, fit_document, max_iter_reached, watched};
+use crate::run::{check_interrupt, fit_document, watched};
 use crate::screen::{Screen, assignments};
 use anyhow::Result;
 use ordain::data::{TagSet, read_tags, split};
@@ -45,8 +45,8 @@ pub(in crate::run) fn run(
     };
     let fitting = Instant::now();
     let model = watched(screen, |watch| method.fit(&training, watch))?;
-    model_file::save_tags(&model, &args.output)?;
     let seconds = fitting.elapsed().as_secs_f64();
+    model_file::save_tags(&model, &args.output)?;
     if screen.json {
         screen.document(&document(&model.facts, args, seconds))?;
     }
@@ -158,7 +158,7 @@ fn tell(model: &FittedTags, (set, units): (&TagSet, &[u32]), chooses: bool, seco
     if report.stop == Stop::Interrupted {
         screen.say("warning: interrupted before the fit was complete; the model so far is saved");
     }
-    if let Some(text) = max_iter_reached(report, &facts.settings) {
+    if let Some(text) = report.unfinished(&facts.settings) {
         screen.say(&format!("warning: {text}"));
     }
     let core: Vec<&str> =
@@ -173,7 +173,7 @@ fn tell(model: &FittedTags, (set, units): (&TagSet, &[u32]), chooses: bool, seco
         set.labels.len(),
         report.objective,
         report.iterations,
-        accuracy(report),
+        report.accuracy(),
         report.stop.name()
     ));
 }

@@ -3,7 +3,7 @@
 use super::names;
 use crate::args::Inspect;
 use crate::plan;
-use crate::run::accuracy;
+use crate::run::result_line;
 use crate::screen::{Screen, assignments, table};
 use anyhow::Result;
 use ordain::data::{TagSet, read_tags};
@@ -48,15 +48,7 @@ pub(in crate::run) fn model(path: &Path, screen: &Screen) -> Result<()> {
         facts.bare_items,
         facts.silent_labels
     )?;
-    let report = &facts.report;
-    writeln!(
-        text,
-        "result     objective {:.6}, {} steps, {}, stop: {}",
-        report.objective,
-        report.iterations,
-        accuracy(report),
-        report.stop.name()
-    )?;
+    text += &result_line(&facts.report);
     if let Some(chosen) = &facts.chosen {
         writeln!(
             text,

@@ -10,8 +10,10 @@ const NOBODY: u32 = u32::MAX;
 const LARGEST: f64 = 1e300;
 /// Columns that are taken at once. Arrays over columns are filled up to a multiple of it.
 const BLOCK: usize = 16;
+/// Up to this many columns each row finds a shortest path at once, over columns one by one: less is done before the first.
+const SMALL: usize = 64;
 /// From this many columns on, each row keeps a list of its cheapest columns: reading a whole row costs more then.
-const LISTS_FROM: usize = 512;
+const LISTS_FROM: usize = 1024;
 /// Length of these lists.
 const LISTED: usize = 64;
 
@@ -28,7 +30,19 @@ pub struct Work {
     next: Vec<u32>,
     lists: Lists,
     search: Search,
+    open: Open,
     matched: Vec<Option<u32>>,
+}
+
+/// How rows are matched.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// By paths over columns that become fewer.
+    Small,
+    /// By bids, then by paths, in blocks of columns.
+    Blocks,
+    /// The same with lists of this length.
+    Lists(usize),
 }
 
 /// A cheapest matching and its dual solution.
@@ -58,7 +72,7 @@ pub struct Matched<'a> {
 ///
 /// O(rows² · cols) at worst, with rows the lesser side: rows bid for columns as long as that is cheap (augmenting row
 /// reduction of Jonker and Volgenant 1987), then each row that is still free finds a shortest augmenting path (Crouse
-/// 2016). From 512 columns on a row lists its 64 cheapest columns, 1 kB a row: prices of columns only fall, so that any
+/// 2016); up to 64 columns there are paths alone. From 1024 columns on a row lists its 64 cheapest columns, 1 kB a row: prices of columns only fall, so that any
 /// other column still costs at least what the last of the list did, and mostly need not be looked at. Problems of more
 /// rows than columns are copied, columns for rows.
 ///
@@ -76,11 +90,20 @@ pub struct Matched<'a> {
 /// [`Error::Data`] for a cost that is not a number, is −∞ or too large, or for sizes that do not fit;
 /// [`Error::Infeasible`] where the forbidden pairs leave no matching.
 pub fn solve<'a>(costs: &[f64], rows: usize, cols: usize, work: &'a mut Work) -> Result<Matched<'a>> {
-    solve_with(costs, rows, cols, if rows.max(cols) < LISTS_FROM { 0 } else { LISTED }, work)
+    if rows.max(cols) <= SMALL {
+        return solve_by(Way::Small, costs, rows, cols, work);
+    }
+    solve_with_bids(costs, rows, cols, work)
 }
 
-/// [`solve`] with lists of `listed` columns, or none where that is 0.
-fn solve_with<'a>(costs: &[f64], rows: usize, cols: usize, listed: usize, work: &'a mut Work) -> Result<Matched<'a>> {
+/// [`solve`] with bids at every size: of several cheapest matchings, and of several prices for one, training takes these.
+pub(super) fn solve_with_bids<'a>(costs: &[f64], rows: usize, cols: usize, work: &'a mut Work) -> Result<Matched<'a>> {
+    let way = if rows.max(cols) < LISTS_FROM { Way::Blocks } else { Way::Lists(LISTED) };
+    solve_by(way, costs, rows, cols, work)
+}
+
+/// [`solve`] on a given way.
+fn solve_by<'a>(way: Way, costs: &[f64], rows: usize, cols: usize, work: &'a mut Work) -> Result<Matched<'a>> {
     if rows.checked_mul(cols) != Some(costs.len()) || rows.max(cols) >= NOBODY as usize {
         return Err(Error::Data {
             expected: format!("{rows} x {cols} costs, fewer than 2^32 - 1 each way"),
@@ -96,13 +119,13 @@ fn solve_with<'a>(costs: &[f64], rows: usize, cols: usize, listed: usize, work: 
         // a column that may be left over has to start at price 0
         let square = rows == cols;
         work.v.iter_mut().filter(|v| !square || v.is_infinite()).for_each(|v| *v = 0.0);
-        work.run(costs, rows, listed).map_err(|index| ("row", index))
+        work.run(way, costs, rows).map_err(|index| ("row", index))
     } else {
         work.v.clear();
         work.v.resize(rows, 0.0);
         let mut flipped = std::mem::take(&mut work.flipped);
         flip(costs, cols, &mut flipped);
-        let done = work.run(&flipped, cols, listed).map_err(|index| ("column", index));
+        let done = work.run(way, &flipped, cols).map_err(|index| ("column", index));
         work.flipped = flipped;
         done
     };
@@ -158,15 +181,27 @@ fn flip(costs: &[f64], cols: usize, flipped: &mut Vec<f64>) {
 
 impl Work {
     /// Matches all rows and prices them, from prices of columns that may only fall; or names a row that has no match.
-    fn run(&mut self, costs: &[f64], rows: usize, listed: usize) -> std::result::Result<f64, usize> {
-        let cols = self.v.len();
-        self.v.resize(cols.next_multiple_of(BLOCK), 0.0);
+    fn run(&mut self, way: Way, costs: &[f64], rows: usize) -> std::result::Result<f64, usize> {
         self.row_of.clear();
-        self.row_of.resize(cols, NOBODY);
+        self.row_of.resize(self.v.len(), NOBODY);
         self.column_of.clear();
         self.column_of.resize(rows, 0);
         self.paid.clear();
         self.paid.resize(rows, 0.0);
+        match way {
+            Way::Small => (0..rows).try_for_each(|i| self.augment_small(costs, i))?,
+            Way::Blocks => self.match_blocks(costs, rows, 0)?,
+            Way::Lists(length) => self.match_blocks(costs, rows, length)?,
+        }
+        self.u.clear();
+        self.u.extend(self.paid.iter().zip(&self.column_of).map(|(paid, &j)| paid - self.v[j as usize]));
+        Ok(self.paid.iter().fold(0.0, |sum, paid| sum + paid))
+    }
+
+    /// By bids and paths, with lists of `listed` columns, or none where that is 0.
+    fn match_blocks(&mut self, costs: &[f64], rows: usize, listed: usize) -> std::result::Result<(), usize> {
+        let cols = self.v.len();
+        self.v.resize(cols.next_multiple_of(BLOCK), 0.0);
         self.free.clear();
         self.free.extend(0..rows as u32);
         self.next.clear();
@@ -185,10 +220,59 @@ impl Work {
         for at in 0..self.free.len() {
             self.augment(costs, self.free[at] as usize)?;
         }
+        Ok(())
+    }
 
-        self.u.clear();
-        self.u.extend(self.paid.iter().zip(&self.column_of).map(|(paid, &j)| paid - self.v[j as usize]));
-        Ok(self.paid.iter().fold(0.0, |sum, paid| sum + paid))
+    /// What [`Work::augment`] does, for few columns.
+    fn augment_small(&mut self, costs: &[f64], start: usize) -> std::result::Result<(), usize> {
+        let Self { v, row_of, column_of, paid, open, .. } = self;
+        let cols = row_of.len();
+        let row = &costs[start * cols..][..cols];
+        let mut low = f64::INFINITY;
+        for ((distance, cost), price) in open.distance.iter_mut().zip(row).zip(&*v) {
+            *distance = cost - price;
+            low = lesser(low, *distance);
+        }
+        // most paths are one step long
+        let mut at = open.find(cols, low);
+        if low < f64::INFINITY && row_of[at] == NOBODY {
+            row_of[at] = start as u32;
+            column_of[start] = at as u32;
+            paid[start] = row[at];
+            return Ok(());
+        }
+        open.price[..cols].copy_from_slice(v);
+        (0u32..).zip(&mut open.column[..cols]).for_each(|(j, column)| *column = j);
+        open.from[..cols].fill(start as u32);
+        let mut left = cols; // those behind are settled
+        let far = loop {
+            if low.is_infinite() {
+                return Err(start);
+            }
+            left -= 1;
+            open.swap(at, left);
+            let i = row_of[open.column[left] as usize];
+            if i == NOBODY {
+                break low;
+            }
+            let base = low - (paid[i as usize] - open.price[left]);
+            low = open.reach(left, i, base, &costs[i as usize * cols..][..cols]);
+            at = open.find(left, low);
+        };
+        for k in left + 1..cols {
+            v[open.column[k] as usize] = open.price[k] - (far - open.distance[k]);
+        }
+        let mut k = left;
+        loop {
+            let (i, j) = (open.from[k] as usize, open.column[k] as usize);
+            row_of[j] = i as u32;
+            paid[i] = costs[i * cols + j];
+            let last = std::mem::replace(&mut column_of[i], j as u32);
+            if i == start {
+                return Ok(());
+            }
+            k = open.column[..cols].iter().position(|&column| column == last).unwrap_or(0);
+        }
     }
 
     /// Each free row takes its cheapest column and lowers the price so far that its second choice is as good; the row
@@ -456,6 +540,54 @@ impl Lists {
     }
 }
 
+/// Dijkstra's search over few columns, side by side in any order: those that are not settled come first.
+struct Open {
+    /// Length of the shortest known way.
+    distance: [f64; SMALL],
+    price: [f64; SMALL],
+    column: [u32; SMALL],
+    /// The row from which it was reached.
+    from: [u32; SMALL],
+}
+
+impl Default for Open {
+    fn default() -> Self {
+        Self { distance: [0.0; SMALL], price: [0.0; SMALL], column: [0; SMALL], from: [0; SMALL] }
+    }
+}
+
+impl Open {
+    /// Goes on from row `i` to the first `left` columns; the least distance of them.
+    #[inline(always)]
+    fn reach(&mut self, left: usize, i: u32, base: f64, row: &[f64]) -> f64 {
+        let (distance, price) = (&mut self.distance[..left], &self.price[..left]);
+        let (column, from) = (&self.column[..left], &mut self.from[..left]);
+        let mut low = f64::INFINITY;
+        for k in 0..left {
+            let way = row[column[k] as usize] - price[k] + base;
+            let better = way < distance[k];
+            from[k] = if better { i } else { from[k] };
+            distance[k] = if better { way } else { distance[k] };
+            low = lesser(low, distance[k]);
+        }
+        low
+    }
+
+    /// The first of `left` columns that is no further than `low`.
+    #[inline(always)]
+    fn find(&self, left: usize, low: f64) -> usize {
+        self.distance[..left].iter().position(|&distance| distance <= low).unwrap_or(0)
+    }
+
+    #[inline(always)]
+    fn swap(&mut self, a: usize, b: usize) {
+        self.distance.swap(a, b);
+        self.price.swap(a, b);
+        self.column.swap(a, b);
+        self.from.swap(a, b);
+    }
+}
+
 /// Dijkstra's search from a free row. A settled column leaves it: its price is set to -inf meanwhile.
 #[derive(Default)]
 struct Search {
@@ -675,6 +807,10 @@ mod tests {
         })
     }
 
+    fn way() -> impl Strategy<Value = Way> {
+        prop_oneof![Just(Way::Small), Just(Way::Blocks), (2..5usize).prop_map(Way::Lists)]
+    }
+
     fn flipped(costs: &[f64], cols: usize) -> Vec<f64> {
         let mut other = vec![];
         flip(costs, cols, &mut other);
@@ -684,14 +820,14 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(3000))]
         #[test]
-        fn equals_enumeration((rows, cols, costs, slack) in problem(), listed in prop_oneof![Just(0), 2..5usize]) {
+        fn equals_enumeration((rows, cols, costs, slack) in problem(), way in way()) {
             let truth = if rows <= cols {
                 slow(&costs, rows, cols, 0, 0)
             } else {
                 slow(&flipped(&costs, cols), cols, rows, 0, 0)
             };
             let mut work = Work::default();
-            match solve_with(&costs, rows, cols, listed, &mut work) {
+            match solve_by(way, &costs, rows, cols, &mut work) {
                 Ok(best) => {
                     prop_assert!((best.cost - truth).abs() <= slack, "{} is not {truth}", best.cost);
                     prop_assert_eq!((best.row_dual.len(), best.column_dual.len()), (rows, cols));
@@ -722,12 +858,12 @@ mod tests {
         }
 
         #[test]
-        fn a_used_work_gives_the_same(problems in prop::collection::vec(problem(), 1..6), listed in prop_oneof![Just(0), 2..5usize]) {
+        fn a_used_work_gives_the_same(problems in prop::collection::vec(problem(), 1..6), way in way()) {
             let mut used = Work::default();
             for (rows, cols, costs, _) in &problems {
                 let mut fresh = Work::default();
-                let again = solve_with(costs, *rows, *cols, listed, &mut used).map_err(|error| error.to_string());
-                let first = solve_with(costs, *rows, *cols, listed, &mut fresh).map_err(|error| error.to_string());
+                let again = solve_by(way, costs, *rows, *cols, &mut used).map_err(|error| error.to_string());
+                let first = solve_by(way, costs, *rows, *cols, &mut fresh).map_err(|error| error.to_string());
                 prop_assert_eq!(again, first);
             }
         }

@@ -273,7 +273,7 @@ impl Work {
                 row[entry.column as usize] = -entry.score;
             }
         }
-        let solved = match assignment::solve(&self.costs, rows, cols, &mut self.dense) {
+        let solved = match assignment::solve_with_bids(&self.costs, rows, cols, &mut self.dense) {
             Ok(solved) => solved,
             Err(Error::Infeasible { index, .. }) => return Err(index),
             Err(_) => return self.solve_sparse(),

@@ -85,10 +85,13 @@ impl Frame {
                 self.costs[j * width + i] = if null { (row_null(i) + column_null(j) - w).min(0.0) } else { -w };
             }
         }
-        let best = assignment::solve(&self.costs, k, width, &mut self.solver).map_err(|error| match error {
-            Error::Infeasible { index, .. } => Error::Infeasible { side: if turned { "row" } else { "column" }, index },
-            other => other,
-        })?;
+        let best =
+            assignment::solve_with_bids(&self.costs, k, width, &mut self.solver).map_err(|error| match error {
+                Error::Infeasible { index, .. } => {
+                    Error::Infeasible { side: if turned { "row" } else { "column" }, index }
+                }
+                other => other,
+            })?;
         let (a, b) = (best.column_dual, best.row_dual);
         let free = null || n > k;
         self.stay.clear();
