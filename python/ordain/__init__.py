@@ -1,0 +1,77 @@
+"""ordain learns to put things in order: rankings, label sets and matchings."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from . import _ordain, datasets, metrics
+from ._compat import ConvergenceWarning, NotFittedError
+from ._ordain import FormatError, __version__
+from ._structure import (
+    linear_assignment,
+    permanent,
+    sample_matchings,
+    star_argmax,
+    star_marginals,
+    top_k_marginals,
+)
+from .datasets import make_matching, make_ranking, make_tagging, read_letor, read_matching, read_multilabel
+from .matching import MatchMap, MatchMargin, point_edges
+from .ranking import BallRank, Dorm, RankMatch, RankSVM
+from .tagging import CStar, Independent, Question
+
+_CLASSES: dict[str, Any] = {
+    kind._method: kind for kind in (RankSVM, RankMatch, Dorm, BallRank, CStar, Independent, MatchMap, MatchMargin)
+}
+_SELECTION = {"QueryKFold", "ndcg_scorer", "query_scorer"}
+
+
+def __getattr__(name: str) -> Any:
+    """What needs scikit-learn is loaded when it is asked for."""
+    if name in _SELECTION:
+        try:
+            from . import model_selection
+        except ImportError as error:
+            raise AttributeError(f"ordain.{name} needs scikit-learn: pip install scikit-learn") from error
+        return getattr(model_selection, name)
+    raise AttributeError(f"module 'ordain' has no attribute {name!r}")
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The estimator of an `.ordain` file, of whatever method; written here or by the command line."""
+    model = _ordain.load(os.fspath(path))
+    return _CLASSES[model.method]._of_model(model)
+
+
+__all__ = [
+    "BallRank",
+    "CStar",
+    "ConvergenceWarning",
+    "Dorm",
+    "FormatError",
+    "Independent",
+    "MatchMap",
+    "MatchMargin",
+    "NotFittedError",
+    "Question",
+    "RankMatch",
+    "RankSVM",
+    "__version__",
+    "datasets",
+    "linear_assignment",
+    "load",
+    "make_matching",
+    "make_ranking",
+    "make_tagging",
+    "metrics",
+    "permanent",
+    "point_edges",
+    "read_letor",
+    "read_matching",
+    "read_multilabel",
+    "sample_matchings",
+    "star_argmax",
+    "star_marginals",
+    "top_k_marginals",
+]

@@ -1,0 +1,271 @@
+"""What all estimators share. They keep parameters, convert data and call the compiled half; they compute nothing."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from . import _ordain
+from ._compat import BaseEstimator, ConvergenceWarning, NotFittedError
+from ._input import Table
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Callback = Callable[[float, str], Any]
+
+# Parameters that say how a fit is run, and are no settings of the method.
+_RUN = {"choose_by", "refit", "missing", "seed", "n_threads", "progress", "single_query"}
+
+
+def _text(name: str, value: Any) -> str:
+    """A setting as the command line would have it."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        return repr(float(value))
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Iterable):
+        return ";".join(str(item) for item in value)
+    raise ValueError(f"{name}: expected a number, text or a truth value, found {value!r}")
+
+
+def _heard(callbacks: Iterable[Callback] | Callback | None, progress: bool) -> Callback | None:
+    """All who want to hear of a fit as one; a true answer of one of them stops it."""
+    calls = [callbacks] if callable(callbacks) else list(callbacks or ())
+    if progress:
+        calls.append(_bar())
+    if not calls:
+        return None
+
+    def tell(share: float, word: str) -> bool:
+        answers = [call(share, word) for call in calls]  # all of them hear it
+        return any(answers)
+
+    return tell
+
+
+def _bar() -> Callback:
+    """A bar of tqdm where it is installed, else a line for every tenth of the work."""
+    try:
+        from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
+
+        bar: Any = tqdm(total=100, bar_format="{l_bar}{bar}| {elapsed}", file=sys.stderr)
+    except ImportError:
+        bar = None
+    told = [0.0]
+
+    def tell(share: float, word: str) -> None:
+        done = min(max(share, told[0]), 1.0)
+        if bar is not None:
+            bar.set_description_str(word, refresh=False)
+            bar.n = round(100 * done)
+            bar.refresh()
+            told[0] = done
+            if done >= 1.0:
+                bar.close()
+        elif done >= told[0] + 0.1 or done >= 1.0 > told[0]:
+            print(f"{100 * done:3.0f} % {word}", file=sys.stderr, flush=True)
+            told[0] = done
+
+    return tell
+
+
+class Estimator(BaseEstimator):
+    """A method of ordain with its parameters; `fit` makes the model."""
+
+    _method: ClassVar[str]
+    _units: ClassVar[str] = "queries"
+    _depth: ClassVar[int] = 3  # calls from a person to a warning of `_keep`
+    _model: Any
+    refit: bool
+    missing: str
+    seed: int
+    n_threads: int | None
+    progress: bool
+
+    def _settings(self) -> list[tuple[str, str]]:
+        """The parameters that are settings of the method, as text; the method checks them."""
+        params: dict[str, Any] = {k: v for k, v in self.get_params(deep=False).items() if k not in _RUN}
+        if params.get("c") is not None:
+            if params["lambda_"] != "auto":
+                raise ValueError(
+                    f"expected lambda_ or c = 1/lambda_, found both: {params['lambda_']!r}, {params['c']!r}"
+                )
+            del params["lambda_"]
+        return [(k.rstrip("_"), _text(k, v)) for k, v in params.items() if v is not None]
+
+    def _run(self, callbacks: Iterable[Callback] | Callback | None) -> dict[str, Any]:
+        """The parameters that say how a fit is run, checked for their types."""
+        for name, kinds, expected in (
+            ("refit", (bool, np.bool_), "True or False"),
+            ("progress", (bool, np.bool_), "True or False"),
+            ("missing", (str,), "'error', 'zero' or 'mean'"),
+            ("seed", (int, np.integer), "a whole number from 0"),
+            ("n_threads", (int, np.integer, type(None)), "None or a whole number above 0"),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, kinds) or (name in ("seed", "n_threads") and isinstance(value, bool)):
+                raise ValueError(f"{name}: expected {expected}, found {value!r}")
+        if not 0 <= self.seed < 2**64 or (self.n_threads is not None and self.n_threads < 1):
+            name, expected = ("n_threads", "None for all cores, or a whole number above 0")
+            if not 0 <= self.seed < 2**64:
+                name, expected = ("seed", "a whole number from 0 to 2**64 - 1")
+            raise ValueError(f"{name}: expected {expected}, found {getattr(self, name)!r}")
+        run = {name: getattr(self, name) for name in ("refit", "missing", "seed", "choose_by")}
+        return run | {"threads": self.n_threads, "callback": _heard(callbacks, bool(self.progress))}
+
+    def _keep(self, model: Any, table: Table, raised: BaseException | None) -> Self:
+        """Keeps a model, says what should be said of it, and lets an interruption go on."""
+        self._take(model)
+        self.n_features_in_ = table.shape[1]
+        if table.names is not None:
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        if raised is not None:
+            raise raised
+        if model.unfinished is not None:
+            warnings.warn(model.unfinished, ConvergenceWarning, stacklevel=self._depth)
+        facts = self.facts_
+        if facts["stop"] != "interrupted" and facts.get("chosen") is None and self._open():
+            text = f"too few {self._units} to choose {' and '.join(self._open())} on: defaults were used"
+            warnings.warn(text, UserWarning, stacklevel=self._depth)
+        return self
+
+    def _open(self) -> list[str]:
+        """The settings that were left to validation."""
+        return [name for name, value in self.facts_["asked"].items() if value == "auto"]
+
+    def _take(self, model: Any) -> None:
+        self._model = model
+        self.facts_: dict[str, Any] = json.loads(model.header())
+
+    def _fitted(self) -> Any:
+        if not hasattr(self, "_model"):
+            name = type(self).__name__
+            raise NotFittedError(f"This {name} instance is not fitted yet. Call 'fit' before using this estimator.")
+        return self._model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether `fit` was called."""
+        return hasattr(self, "_model")
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn wants to know of it."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = getattr(self, "missing", "error") != "error"
+        return tags
+
+    def _aligned(self, table: Table) -> list[str] | None:
+        """The names to look columns up by; refuses another number of columns."""
+        known = getattr(self, "feature_names_in_", None)
+        if table.names is None or known is None:
+            n = self.n_features_in_
+            name = type(self).__name__
+            if table.shape[1] != n:
+                raise ValueError(f"X has {table.shape[1]} features, but {name} is expecting {n} features as input")
+            if known is not None:
+                text = f"X does not have valid feature names, but {name} was fitted with feature names"
+                warnings.warn(text, UserWarning, stacklevel=4)
+            elif table.names is not None:
+                text = f"X has feature names, but {name} was fitted without feature names"
+                warnings.warn(text, UserWarning, stacklevel=4)
+            return None
+        return table.names
+
+    @property
+    def settings_(self) -> dict[str, Any]:
+        """Every setting as it was used in the end, what was chosen by validation included."""
+        self._fitted()
+        return dict(self.facts_["settings"])
+
+    @property
+    def n_iter_(self) -> int:
+        """The steps of the last fit."""
+        self._fitted()
+        return max(1, int(self.facts_["iterations"]))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model as an `.ordain` file, which the command line reads too."""
+        self._fitted().save(os.fspath(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The estimator of an `.ordain` file, written here or by the command line.
+
+        A file holds the settings of the method and the metric of a choice; how a fit is run (`n_threads`, `progress`,
+        `refit`, `single_query`) is as in a new estimator. A pickle keeps everything.
+        """
+        from . import load
+
+        estimator = load(path)
+        if not isinstance(estimator, cls):
+            raise ValueError(f"{os.fspath(path)}: expected a model of {cls.__name__}, found {type(estimator).__name__}")
+        return estimator
+
+    @classmethod
+    def _of_model(cls, model: Any) -> Self:
+        """An estimator around a model that was fitted elsewhere, with the parameters that were asked for."""
+        estimator = cls()
+        facts = json.loads(model.header())
+        said = facts["settings"] | facts.get("asked", {}) | {"seed": facts["seed"], "missing": facts["missing"]}
+        known = estimator.get_params(deep=False)
+        for name, value in said.items():
+            own = name if name in known else name + "_"
+            if own in known and value is not None:
+                setattr(estimator, own, value)
+        chosen = facts.get("chosen")
+        if chosen is not None and known["choose_by"] is not None:
+            estimator.choose_by = chosen["metric"]  # type: ignore[attr-defined]
+        estimator._take(model)
+        names = facts["features"]
+        estimator.n_features_in_ = len(names["names"])
+        if not names["numbered"]:
+            estimator.feature_names_in_ = np.array(names["names"], dtype=object)
+        return estimator
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The parameters, and the model as the bytes of its file."""
+        state = dict(self.__dict__)
+        if "_model" in state:
+            state["_model"] = state["_model"].to_bytes()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Takes back what `__getstate__` gave; the bytes are checked as a file would be."""
+        state = dict(state)
+        if "_model" in state:
+            state["_model"] = _ordain.from_bytes(state["_model"])
+        self.__dict__.update(state)
+
+    def _lines(self) -> list[tuple[str, str]]:
+        facts = self.facts_
+        near = f"gap {facts['gap']:.1e}" if facts.get("gap") is not None else f"gradient {facts['gradient']:.1e}"
+        said = ", ".join(f"{name}={value}" for name, value in facts["settings"].items())
+        return [
+            ("settings", said),
+            ("fit", f"objective {facts['objective']:.6f}, {facts['iterations']} steps, {near}, {facts['stop']}"),
+        ]
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """What notebooks show."""
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks: what it is, and how the fit ended."""
+        rows = self._lines() if hasattr(self, "_model") else [("fit", "not fitted yet")]
+        body = "".join(f"<tr><th>{html.escape(a)}</th><td>{html.escape(b)}</td></tr>" for a, b in rows)
+        return f"<table><caption>{html.escape(repr(self))}</caption>{body}</table>"

@@ -1,0 +1,227 @@
+"""Whatever a person holds data in, as the arrays that the compiled half takes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from . import _ordain
+from ._compat import DataConversionWarning
+
+Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
+Doubles: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+Ints: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+Rows: TypeAlias = "Floats | tuple[Ints, Ints, Floats, int]"
+Ids: TypeAlias = "Ints | list[str]"
+
+
+@dataclass
+class Table:
+    """Rows of features, their names where they have any, and the columns that are no features."""
+
+    rows: Rows
+    names: list[str] | None
+    shape: tuple[int, int]
+    taken: Mapping[str, Any] = field(default_factory=dict)
+
+
+def queries_of(X: Any) -> Any:
+    """The column `qid` of a frame, without a look at the others; None where there is none."""
+    names: Any = getattr(X, "column_names", None) or getattr(X, "columns", ())
+    return X["qid"] if "qid" in list(names) else None
+
+
+def table(X: Any, take: Iterable[str] = ()) -> Table:
+    """Features of an array, a sparse matrix, a data frame, or anything that speaks Arrow.
+
+    Columns of a frame whose names are in `take` are put aside. Dense float32 in rows is used as it stands.
+    """
+    take = tuple(take)
+    if hasattr(X, "tocsr"):
+        return _sparse(X)
+    if _is_pandas(X):
+        return _pandas(X, take)
+    if hasattr(X, "__arrow_c_stream__"):
+        rows, names, taken = _ordain.read_arrow(X, list(take))
+        return _checked(Table(rows, names, (rows.shape[0], rows.shape[1]), taken))
+    if hasattr(X, "collect_schema") and hasattr(X, "collect"):
+        raise ValueError("X: expected a table, found one that is not there yet: X.collect()")
+    array = np.asarray(X)
+    if array.dtype.kind in "cmM":
+        kind = "Complex data" if array.dtype.kind == "c" else "Dates and times"
+        raise ValueError(f"{kind} not supported\n{array!r}\n")
+    if array.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {array.ndim}D array instead:\narray={array!r}.\nReshape your data either using "
+            "array.reshape(-1, 1) if your data has a single feature or array.reshape(1, -1) if it is a single row."
+        )
+    rows = _float32(array)
+    return _checked(Table(rows, None, (rows.shape[0], rows.shape[1])))
+
+
+def _is_pandas(X: Any) -> bool:
+    return hasattr(X, "iloc") and hasattr(X, "columns") and hasattr(X, "to_numpy")
+
+
+def _float32(array: Any) -> Floats:
+    if array.dtype.kind not in "fiub":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"X: expected numbers, found {array.dtype} that is none: {error}") from error
+    with np.errstate(over="ignore"):  # what does not fit is refused with its place
+        return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def _checked(table: Table) -> Table:
+    for what, n in zip(("sample", "feature"), table.shape, strict=True):
+        if n == 0:
+            raise ValueError(f"Found array with 0 {what}(s) (shape={table.shape}) while a minimum of 1 is required.")
+    if table.names is not None and len(set(table.names)) < len(table.names):
+        twice = next(name for name in table.names if table.names.count(name) > 1)
+        raise ValueError(f"expected each column name once, found {twice!r} twice")
+    return table
+
+
+def _pandas(X: Any, take: tuple[str, ...]) -> Table:
+    taken = {name: X[name] for name in take if name in X.columns}
+    X = X.drop(columns=list(taken)) if taken else X
+    names = list(X.columns)
+    words = [isinstance(name, str) for name in names]
+    if any(words) and not all(words):
+        raise TypeError(
+            "Feature names are only supported if all input features have string names, but your input has "
+            f"{sorted({type(name).__name__ for name in names})} as feature name / column name types. "
+            "If you want feature names to be stored and validated, you must convert them all to strings, "
+            "by using X.columns = X.columns.astype(str) for example."
+        )
+    strange = next((n for n, kind in zip(names, X.dtypes, strict=True) if kind.kind in "cmM"), None)
+    if strange is not None:
+        raise ValueError(f"X: expected columns of numbers, found {strange!r} of {X.dtypes[strange]} (not supported)")
+    try:
+        with np.errstate(over="ignore"):
+            rows = np.ascontiguousarray(X.to_numpy(dtype=np.float32, na_value=np.nan))
+    except (TypeError, ValueError) as error:
+        wrong = next((n for n, kind in zip(names, X.dtypes, strict=True) if kind.kind not in "fiub"), None)
+        raise ValueError(
+            f"X: expected columns of numbers, found {wrong!r} of {X.dtypes.get(wrong)}: {error}"
+        ) from error
+    return _checked(Table(rows, names if names and all(words) else None, rows.shape, taken))
+
+
+def _sparse(X: Any) -> Table:
+    if X.ndim != 2:
+        raise ValueError(f"Expected 2D array, got a sparse array of {X.ndim} dimension(s) instead")
+    X = X.tocsr()
+    if X.dtype.kind == "c":
+        raise ValueError("Complex data not supported\nfound a sparse matrix of complex numbers")
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    with np.errstate(over="ignore"):
+        data = np.ascontiguousarray(X.data, dtype=np.float32)
+    rows = (X.indptr.astype(np.int64), X.indices.astype(np.int64), data, int(X.shape[1]))
+    return _checked(Table(rows, None, (int(X.shape[0]), int(X.shape[1]))))
+
+
+def joined(data: Table, more: Table) -> Table:
+    """Training and validation rows as one table, with the columns of the first."""
+    if more.names != data.names and (more.names is None or data.names is None or set(more.names) != set(data.names)):
+        raise ValueError("eval_set: expected the columns of X, found others")
+    if more.shape[1] != data.shape[1]:
+        raise ValueError(f"eval_set: expected {data.shape[1]} features, found {more.shape[1]}")
+    shape = (data.shape[0] + more.shape[0], data.shape[1])
+    if isinstance(data.rows, tuple) and isinstance(more.rows, tuple):
+        (starts, columns, values, width), (ends, others, rest, _) = data.rows, more.rows
+        starts = np.concatenate([starts, ends[1:] + starts[-1]])
+        return Table((starts, np.concatenate([columns, others]), np.concatenate([values, rest]), width), None, shape)
+    if isinstance(data.rows, tuple) or isinstance(more.rows, tuple):
+        raise ValueError("eval_set: expected dense features as in X, or sparse ones as in X, found the other")
+    order = [more.names.index(name) for name in data.names] if more.names and data.names else slice(None)
+    return Table(np.concatenate([data.rows, more.rows[:, order]]), data.names, shape)
+
+
+def column(y: Any, what: str, n: int, gaps: bool = False) -> Doubles:
+    """One finite number for each row; with `gaps` it may be NaN."""
+    if y is None:
+        raise ValueError(f"expected {what}, found None: y should be a 1d array, one value for each row of X")
+    if hasattr(y, "tocsr"):
+        raise ValueError(f"{what}: expected a dense array, found a sparse matrix")
+    array = np.asarray(y)
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported\n{array!r}\n")
+    if array.ndim == 2 and array.shape[1] == 1:
+        text = (
+            f"A column-vector {what} was passed when a 1d array was expected. Please change its shape to (n_samples,)."
+        )
+        warnings.warn(text, DataConversionWarning, stacklevel=4)
+        array = array.reshape(-1)
+    if array.ndim != 1:
+        raise ValueError(f"{what} should be a 1d array, got an array of shape {array.shape} instead.")
+    try:
+        values = np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what}: expected numbers: {error}") from error
+    if len(values) != n:
+        raise ValueError(
+            f"{what}: expected {n} values, one for each row of X, found {len(values)} (inconsistent numbers)"
+        )
+    wrong = np.isinf(values) if gaps else ~np.isfinite(values)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        kind = "NaN" if np.isnan(values[row]) else "infinity (inf)"
+        raise ValueError(f"Input {what} contains {kind}: {what}[{row}]: expected a finite number, found {values[row]}")
+    return values
+
+
+def _is_gap(item: Any) -> bool:
+    """Whether somebody meant that there is nothing: None, NaN, or pandas' NA, which is not even unlike itself."""
+    try:
+        return item is None or bool(item != item)
+    except TypeError:
+        return True
+
+
+def ids(values: Any, what: str, n: int) -> Ids:
+    """Ids of any type, one for each row: whole numbers as they are, everything else as its text."""
+    array = values if isinstance(values, np.ndarray) else np.asarray(values)
+    if isinstance(values, (list, tuple)) and array.dtype.kind == "U":
+        array = np.array(values, dtype=object)  # a gap among words is no word
+    if array.ndim != 1 or len(array) != n:
+        raise ValueError(f"{what}: expected {n} ids, one for each row of X, found shape {array.shape}")
+    if array.dtype.kind in "ib" or (array.dtype.kind == "u" and array.dtype.itemsize < 8):
+        return np.ascontiguousarray(array, dtype=np.int64)
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            row = int(np.flatnonzero(~np.isfinite(array))[0])
+            raise ValueError(f"{what}[{row}]: expected an id, found {array[row]}")
+        if (array == np.floor(array)).all() and (np.abs(array) < 2**53).all():
+            return array.astype(np.int64)
+    items = array.tolist()
+    for row, item in enumerate(items):
+        if _is_gap(item):
+            raise ValueError(f"{what}[{row}]: expected an id, found {item}")
+    return [str(item) for item in items]
+
+
+def both(a: Ids, b: Ids) -> Ids:
+    """Ids of two lists of rows as one list."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return np.concatenate([a, b])
+    return [str(x) for x in a] + [str(x) for x in b]
+
+
+def sizes(group: Any, n: int) -> Ints:
+    """The number of each row's query, given how many rows each query has."""
+    counts = np.asarray(group)
+    if counts.ndim != 1 or counts.dtype.kind not in "iu" or (counts < 0).any():
+        raise ValueError(f"group: expected the number of rows of each query, found {group!r:.80}")
+    total = sum(counts.tolist())  # in Python, where no sum overflows
+    if total != n:
+        found = f"a sum of {total}; an id for each row is qid="
+        raise ValueError(f"group: expected sizes that add up to the {n} rows of X, found {found}")
+    return np.repeat(np.arange(1, len(counts) + 1, dtype=np.int64), counts)

@@ -1,0 +1,238 @@
+# The compiled half of the package; its documentation is in the functions themselves. `./check` compares the two.
+
+import os
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias, final, overload
+
+import numpy as np
+
+_Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
+_Doubles: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+_Ints: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+_Bytes: TypeAlias = np.ndarray[Any, np.dtype[np.int8]]
+_Bools: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
+# rows of float32, or indptr, indices, data and the number of columns
+_Rows: TypeAlias = _Floats | tuple[_Ints, _Ints, _Floats, int]
+_Ids: TypeAlias = _Ints | list[str]
+_Names: TypeAlias = list[str] | None
+_Settings: TypeAlias = Sequence[tuple[str, str]]
+# choose_by, refit, seed, missing, threads and callback
+_Run: TypeAlias = dict[str, Any]
+# where the list of each row starts, and the numbers in all of them
+_Lists: TypeAlias = tuple[_Ints, _Ints]
+_Answers: TypeAlias = tuple[_Lists, _Bools]
+_Edges: TypeAlias = tuple[_Rows, _Names, _Ids | None, _Ids, _Ids]
+# the number of each row, and what the numbers stand for
+_Coded: TypeAlias = tuple[_Ints, list[str]]
+# column, both values, the difference after scaling, the weight and their product
+_Reason: TypeAlias = tuple[int, float, float, float, float, float]
+_Nulls: TypeAlias = tuple[_Doubles, _Doubles] | None
+_Path: TypeAlias = str | os.PathLike[str]
+
+__all__ = [
+    "FormatError",
+    "Matcher",
+    "Ranker",
+    "Tagger",
+    "__version__",
+    "fit_match",
+    "fit_rank",
+    "fit_tags",
+    "from_bytes",
+    "linear_assignment",
+    "load",
+    "make_matching",
+    "make_ranking",
+    "make_tagging",
+    "measure",
+    "permanent",
+    "point_edges",
+    "read_arrow",
+    "read_letor",
+    "read_matching",
+    "read_multilabel",
+    "sample_matchings",
+    "settings",
+    "star_argmax",
+    "star_marginals",
+    "top_k_marginals",
+]
+__version__: str
+
+class FormatError(ValueError): ...
+
+@final
+class Ranker:
+    @property
+    def method(self) -> str: ...
+    @property
+    def unfinished(self) -> str | None: ...
+    @property
+    def by_query(self) -> bool: ...
+    @property
+    def discounts(self) -> _Doubles: ...
+    @property
+    def weights(self) -> _Doubles | None: ...
+    def header(self) -> str: ...
+    def to_bytes(self) -> bytes: ...
+    def save(self, path: _Path) -> None: ...
+    def scores(self, x: _Rows, names: _Names, qid: _Ids | None, threads: int | None) -> _Doubles: ...
+    def places(
+        self, x: _Rows, names: _Names, qid: _Ids | None, threads: int | None
+    ) -> tuple[_Doubles, _Doubles, _Doubles]: ...
+    def explain(self, x: _Rows, names: _Names, qid: _Ids | None, above: int, below: int) -> list[_Reason]: ...
+
+@final
+class Tagger:
+    @property
+    def method(self) -> str: ...
+    @property
+    def unfinished(self) -> str | None: ...
+    @property
+    def below_floor(self) -> bool: ...
+    @property
+    def links(self) -> _Doubles: ...
+    @property
+    def probabilistic(self) -> bool: ...
+    def header(self) -> str: ...
+    def to_bytes(self) -> bytes: ...
+    def save(self, path: _Path) -> None: ...
+    def values(self, x: _Rows, names: _Names, answers: _Answers | None, threads: int | None) -> _Doubles: ...
+    def scores(self, x: _Rows, names: _Names, threads: int | None) -> _Doubles: ...
+    def order(self, x: _Rows, names: _Names, threads: int | None) -> _Ints: ...
+    def chosen(self, x: _Rows, names: _Names, answers: _Answers | None, threads: int | None) -> _Ints: ...
+    def measure(
+        self,
+        name: str,
+        x: _Rows,
+        names: _Names,
+        labels: list[str],
+        yes: _Lists,
+        unknown: _Lists | None,
+        threads: int | None,
+    ) -> tuple[float, list[str]]: ...
+    def question(
+        self,
+        x: _Rows,
+        names: _Names,
+        answers: _Answers | None,
+        skipped: list[int],
+        strategy: str,
+        k: int | None,
+        seed: int,
+        threads: int | None,
+    ) -> tuple[int, float, float, float | None, float] | None: ...
+    def explain(
+        self, x: _Rows, names: _Names, row: int, above: int | None, below: int | None, threads: int | None
+    ) -> list[tuple[str, float, float, bool]]: ...
+    def label(self, name: str) -> int: ...
+    def linear(self) -> tuple[_Doubles, _Doubles]: ...
+
+@final
+class Matcher:
+    @property
+    def method(self) -> str: ...
+    @property
+    def unfinished(self) -> str | None: ...
+    @property
+    def null(self) -> float | None: ...
+    @property
+    def temperature(self) -> float | None: ...
+    @property
+    def weights(self) -> _Doubles: ...
+    def header(self) -> str: ...
+    def to_bytes(self) -> bytes: ...
+    def save(self, path: _Path) -> None: ...
+    def scores(self, data: _Edges, threads: int | None) -> _Doubles: ...
+    def matched(self, data: _Edges, threads: int | None) -> _Bytes: ...
+    def probabilities(self, data: _Edges, threads: int | None) -> tuple[_Doubles, str]: ...
+    def matches(self, data: _Edges, threads: int | None) -> tuple[_Ints, _Doubles, _Doubles, _Doubles, _Ints]: ...
+    def unmatched(self, data: _Edges, threads: int | None) -> tuple[_Ints, _Bools, _Doubles]: ...
+    def measure(self, data: _Edges, y: _Doubles, metric: str, threads: int | None) -> float: ...
+    def explain(self, data: _Edges, above: int, below: int) -> list[_Reason]: ...
+
+def fit_rank(
+    name: str,
+    settings: _Settings,
+    x: _Rows,
+    names: _Names,
+    y: _Doubles,
+    qid: _Ids | None,
+    weight: _Doubles | None,
+    valid_from: int | None,
+    run: _Run,
+) -> tuple[Ranker, BaseException | None]: ...
+def fit_tags(
+    name: str,
+    settings: _Settings,
+    x: _Rows,
+    names: _Names,
+    labels: list[str],
+    yes: _Lists,
+    unknown: _Lists | None,
+    valid_from: int | None,
+    run: _Run,
+) -> tuple[Tagger, BaseException | None]: ...
+def fit_match(
+    name: str,
+    settings: _Settings,
+    x: _Rows,
+    names: _Names,
+    y: _Doubles,
+    problem: _Ids | None,
+    left: _Ids,
+    right: _Ids,
+    valid_from: int | None,
+    run: _Run,
+) -> tuple[Matcher, BaseException | None]: ...
+def load(path: _Path) -> Ranker | Tagger | Matcher: ...
+def from_bytes(bytes: bytes) -> Ranker | Tagger | Matcher: ...
+def settings(name: str) -> list[tuple[str, str, str, str]]: ...
+def read_arrow(table: Any, take: list[str]) -> tuple[_Floats, list[str], dict[str, Any]]: ...
+def measure(
+    name: str,
+    y: _Doubles,
+    score: _Doubles,
+    qid: _Ids | None,
+    convention: str,
+    rules: _Settings,
+    docid: list[str] | None = None,
+) -> _Doubles: ...
+def make_ranking(
+    queries: int, documents: tuple[int, int], features: int, grades: int, noise: float, seed: int
+) -> tuple[_Floats, _Doubles, _Ints]: ...
+def make_tagging(
+    items: int, labels: int, scenes: int, noise: float, seed: int
+) -> tuple[_Floats, _Bytes, list[str]]: ...
+def make_matching(
+    problems: int, records: int, matched: float, look_alikes: float, seed: int
+) -> tuple[_Floats, _Doubles, _Coded, _Coded, _Coded, _Names]: ...
+def read_letor(
+    path: _Path, missing: str, n_features: int | None, sparse: bool
+) -> tuple[_Rows, _Doubles | None, _Coded, _Names, _Names, _Doubles | None]: ...
+def read_multilabel(
+    path: _Path,
+    labels: str | None,
+    category: str | None,
+    id: str | None,
+    ignore: list[str],
+    missing: str,
+    sparse: bool,
+) -> tuple[_Rows, Any, list[str], _Names, _Names]: ...
+def read_matching(
+    path: _Path, pairs: _Path | None, features: str, split: str | None, missing: str
+) -> tuple[_Floats, _Doubles, _Coded, _Coded, _Coded, _Names]: ...
+def point_edges(left: _Doubles, right: _Doubles, wanted: list[str]) -> tuple[_Floats, _Ints, _Ints, list[str]]: ...
+@overload
+def linear_assignment(cost: Any, *, maximize: bool = False, duals: Literal[False] = False) -> tuple[_Ints, _Ints]: ...
+@overload
+def linear_assignment(
+    cost: Any, *, maximize: bool = False, duals: Literal[True]
+) -> tuple[_Ints, _Ints, _Doubles, _Doubles]: ...
+def permanent(
+    weights: _Doubles, null: _Nulls, method: str, seed: int
+) -> tuple[float, _Doubles, str, float | None, str]: ...
+def sample_matchings(weights: _Doubles, count: int, null: _Nulls, method: str, seed: int) -> _Ints: ...
+def top_k_marginals(scores: _Doubles, k: int, discounts: _Doubles | None) -> tuple[float, _Doubles, _Doubles]: ...
+def star_argmax(scores: _Doubles, links: _Doubles, core: list[int], k: int) -> tuple[_Ints, float]: ...
+def star_marginals(scores: _Doubles, links: _Doubles, core: list[int], k: int) -> tuple[float, _Doubles]: ...

@@ -1,0 +1,363 @@
+"""Matchers: two sides with edges between them to who belongs to whom."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from . import _ordain
+from ._base import Callback, Estimator
+from ._input import Doubles, Floats, Ids, Ints, Table, both, column, ids, joined, table
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Bytes: TypeAlias = np.ndarray[Any, np.dtype[np.int8]]
+Columns: TypeAlias = dict[str, np.ndarray[Any, Any]]
+
+_IDS = ("problem", "left", "right")
+
+
+def point_edges(
+    left_points: Any, right_points: Any, features: Iterable[str] | str | None = None
+) -> tuple[Floats, Ints, Ints]:
+    """All pairs of two sets of points as a table of edges: `X`, and the left and the right point of each row, from 0.
+
+    A point is `(x, y)`, then whatever else is known of it (descriptors). `features` are some of `"shape-context"`,
+    `"shape-context-abs"`, `"coordinates"`, `"degree"` and `"descriptors"`; without them shape contexts, and descriptors
+    if there are any. The right points stand in an order of their own, so that nobody finds the identity by chance.
+
+    >>> import numpy as np
+    >>> from ordain import point_edges
+    >>> points = np.random.default_rng(0).normal(size=(5, 2))
+    >>> X, left, right = point_edges(points, points + 1, features=("coordinates", "degree"))
+    >>> X.shape
+    (25, 5)
+    """
+    wanted = [features] if isinstance(features, str) else list(features or ())
+    sides = []
+    for what, points in (("left_points", left_points), ("right_points", right_points)):
+        array = np.ascontiguousarray(np.asarray(points), dtype=np.float64)
+        if array.ndim != 2 or array.shape[1] < 2:
+            raise ValueError(f"{what}: expected rows of x, y and descriptors, found shape {array.shape}")
+        if not np.isfinite(array).all():
+            i, j = (int(k) for k in np.argwhere(~np.isfinite(array))[0])
+            raise ValueError(f"{what}[{i}, {j}]: expected a finite number, found {array[i, j]}")
+        sides.append(array)
+    if sides[0].shape[1] != sides[1].shape[1]:
+        found = " and ".join(str(side.shape[1]) for side in sides)
+        raise ValueError(f"expected points of both sides with as many columns, found {found}")
+    X, left, right, _ = _ordain.point_edges(sides[0], sides[1], wanted)
+    return X, left, right
+
+
+class Matcher(Estimator):
+    """What all matchers share.
+
+    Data are edges: a row of features for each pair of a left and a right item that may be matched; a pair without a row
+    is forbidden. `problem`, `left` and `right` are ids of any type, the rows in any order: arguments, or columns of a
+    frame with these names; without any `problem` all rows are of one. `y` is 1 where an edge is matched, 0 where it is
+    not, and NaN where nobody knows.
+    """
+
+    _units: ClassVar[str] = "problems"
+    choose_by: str | None
+
+    # with scikit-learn's metadata routing on, ids go wherever they are needed without a word
+    __metadata_request__fit = {"problem": True, "left": True, "right": True}
+    __metadata_request__predict = {"problem": True, "left": True, "right": True}
+    __metadata_request__predict_proba = {"problem": True, "left": True, "right": True}
+    __metadata_request__decision_function = {"problem": True, "left": True, "right": True}
+    __metadata_request__score = {"problem": True, "left": True, "right": True}
+
+    def _ids(self, data: Table, given: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        """The ids of problem, left and right item of the rows as they were given, by argument or column."""
+        found = []
+        for what, values in zip(_IDS, given, strict=True):
+            own = data.taken.get(what)
+            if values is not None and own is not None:
+                raise ValueError(f"expected {what} once, found {what}= and a column {what}")
+            values = own if values is None else values
+            if values is None and what != "problem":
+                raise ValueError(
+                    f"{type(self).__name__} needs to know which items an edge is between: give left= and right= (one "
+                    f"id for each row), or a frame with columns of these names; {what} is missing"
+                )
+            found.append(values)
+        return found[0], found[1], found[2]
+
+    def _edges(self, data: Table, given: tuple[Any, Any, Any]) -> tuple[Ids | None, Ids, Ids]:
+        """The same as the compiled half takes them."""
+        n = data.shape[0]
+        problem, left, right = self._ids(data, given)
+        return None if problem is None else ids(problem, "problem", n), ids(left, "left", n), ids(right, "right", n)
+
+    def _asked(self, data: Table, *given: Any) -> tuple[Any, list[str] | None, Ids | None, Ids, Ids]:
+        """Edges to be asked about, as the compiled half takes them."""
+        return data.rows, self._aligned(data), *self._edges(data, given)
+
+    def _named(self, data: Table, given: tuple[Any, Any, Any], rows: Ints) -> Columns:
+        """The ids of some rows, as they were given."""
+        return {
+            what: np.ones(len(rows), dtype=np.int64) if values is None else np.asarray(values)[rows]
+            for what, values in zip(_IDS, self._ids(data, given), strict=True)
+        }
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        problem: Any = None,
+        left: Any = None,
+        right: Any = None,
+        *,
+        eval_set: tuple[Any, ...] | None = None,
+        callbacks: Iterable[Callback] | Callback | None = None,
+    ) -> Self:
+        """Learns from edges `X`, of which `y` says whether they are matched.
+
+        What is `"auto"` is chosen on the problems of `eval_set=(X, y, problem, left, right)`, else on every fifth
+        problem, and the model is then fitted on all of them (`refit=False`: on the training part alone). `callbacks`
+        are called with the share of the work that is done and a word on it; a true answer stops the fit. Ctrl-C stops
+        it too: the model is then the best so far, and KeyboardInterrupt goes on.
+        """
+        settings, run = self._settings(), self._run(callbacks)
+        if run["choose_by"] is not None and not isinstance(run["choose_by"], str):
+            raise ValueError(f"choose_by: expected None or the name of a metric, found {run['choose_by']!r}")
+        data = table(X, _IDS)
+        if y is None:
+            text = f"{type(self).__name__} requires y to be passed, but the target y is None"
+            raise ValueError(f"{text}: expected 1, 0 or NaN for each edge")
+        n = data.shape[0]
+        truth = column(y, "y", n, gaps=True)
+        of, left, right = self._edges(data, (problem, left, right))
+        valid = None
+        if eval_set is not None:
+            if len(eval_set) not in (2, 5):
+                raise ValueError(
+                    "eval_set: expected (X, y, problem, left, right), or (X, y) of frames with these columns, found "
+                    f"{len(eval_set)} parts"
+                )
+            more = table(eval_set[0], _IDS)
+            others = self._edges(more, (*eval_set[2:], None, None, None)[:3])
+            if (of is None) != (others[0] is None):
+                raise ValueError("eval_set: expected problem where X has it, and not where it does not")
+            of = None if of is None or others[0] is None else both(of, others[0])
+            left, right, valid = both(left, others[1]), both(right, others[2]), n
+            truth = np.concatenate([truth, column(eval_set[1], "y of eval_set", more.shape[0], gaps=True)])
+            data = joined(data, more)
+        model, raised = _ordain.fit_match(
+            self._method, settings, data.rows, data.names, truth, of, left, right, valid, run
+        )
+        return self._keep(model, data, raised)
+
+    def predict(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> Bytes:
+        """1 for each edge of the best matching of its problem, 0 for the others."""
+        model = self._fitted()
+        return model.matched(self._asked(table(X, _IDS), problem, left, right), self.n_threads)
+
+    def decision_function(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> Doubles:
+        """The score of each edge; the best matching is the one with the largest sum."""
+        model = self._fitted()
+        return model.scores(self._asked(table(X, _IDS), problem, left, right), self.n_threads)
+
+    def predict_proba(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> Doubles:
+        """The probability of each edge to be matched."""
+        model = self._fitted()
+        return self._chances(model, self._asked(table(X, _IDS), problem, left, right))[0]
+
+    def how(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> dict[str, Any]:
+        """How `predict_proba` finds the probabilities of these problems: as `how_` says it of the fit."""
+        model = self._fitted()
+        return self._chances(model, self._asked(table(X, _IDS), problem, left, right))[1]
+
+    def _chances(self, model: Any, asked: Any) -> tuple[Doubles, dict[str, Any]]:
+        chances, text = model.probabilities(asked, self.n_threads)
+        how: dict[str, Any] = json.loads(text)
+        if how["accuracy"] == "approximate":
+            text = (
+                f"probabilities are approximate, found by {', '.join(how['engines'])}: nobody knows how near they are; "
+                "MatchMap(marginals='pruned') finds them with a certificate where it can, 'chain' by samples"
+            )
+            warnings.warn(text, UserWarning, stacklevel=3)
+        return chances, how
+
+    def match(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> Columns:
+        """The matches, problem by problem, as columns: `problem`, `left`, `right`, `row`, `score`, `probability`, …
+
+        `margin` is what the best sum of scores loses without the match (infinite where nothing else is possible), and
+        `check` is 1 for the most doubtful match of a problem. Probabilities are NaN where the model has none.
+        """
+        model, data = self._fitted(), table(X, _IDS)
+        found = model.matches(self._asked(data, problem, left, right), self.n_threads)
+        what = ("row", "score", "probability", "margin", "check")
+        return self._named(data, (problem, left, right), found[0]) | dict(zip(what, found, strict=True))
+
+    def unmatched(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> Columns:
+        """The items without a match as columns: `problem`, `side` ("left" or "right"), `item` and `probability`."""
+        model, data = self._fitted(), table(X, _IDS)
+        rows, of_right, chances = model.unmatched(self._asked(data, problem, left, right), self.n_threads)
+        named = self._named(data, (problem, left, right), rows)
+        side = np.where(of_right, "right", "left")
+        pairs = zip(named["left"].tolist(), named["right"].tolist(), of_right, strict=True)
+        items = np.array([b if of else a for a, b, of in pairs])
+        return {"problem": named["problem"], "side": side, "item": items, "probability": chances}
+
+    def score(self, X: Any, y: Any, problem: Any = None, left: Any = None, right: Any = None) -> float:
+        """The mean over problems of the metric `choose_by`, with its sign changed where less is better.
+
+        Without one `accuracy`, the share of the items of the lesser side that are matched rightly, or with `null=True`
+        `f1`.
+        """
+        model = self._fitted()
+        data = self._asked(table(X, _IDS), problem, left, right)
+        metric = self.choose_by or ("accuracy" if model.null is None else "f1")
+        truth = column(y, "y", len(data[3]), gaps=True)
+        return model.measure(data, truth, metric, self.n_threads)
+
+    def explain(
+        self, X: Any, problem: Any = None, left: Any = None, right: Any = None, *, above: int, below: int
+    ) -> Columns:
+        """Why edge `above` (a row of `X`) scores more than edge `below` of the same problem: what each feature adds.
+
+        The largest come first, and the contributions add up to the difference of the two scores.
+        """
+        reasons = self._fitted().explain(self._asked(table(X, _IDS), problem, left, right), above, below)
+        known = self.facts_["features"]["names"]
+        columns = list(zip(*reasons, strict=True))
+        what = ("above", "below", "difference", "weight", "contribution")
+        found = {w: np.array(v, dtype=np.float64) for w, v in zip(what, columns[1:], strict=True)}
+        return {"feature": np.array([known[j] for j in columns[0]], dtype=object), **found}
+
+    @property
+    def coef_(self) -> Doubles:
+        """The weights on scaled features."""
+        return self._fitted().weights
+
+    @property
+    def null_(self) -> float | None:
+        """The score of an item that stays unmatched; None where all of the lesser side have to be matched."""
+        return self._fitted().null
+
+    @property
+    def temperature_(self) -> float | None:
+        """What scores are divided by before they become probabilities; None where there are none."""
+        return self._fitted().temperature
+
+    @property
+    def how_(self) -> dict[str, Any]:
+        """How the sums over matchings of the last fit were found: `engines` with counts, `accuracy` and `error`.
+
+        The accuracy is the worst of them: `exact`, `certified` (off by `error` at most), `estimated` (by samples, with
+        `error` as standard error) or `approximate`. A fit that needs no sums, as that of MatchMargin, has no engines.
+        """
+        self._fitted()
+        return {what: self.facts_[what] for what in ("engines", "accuracy", "error")}
+
+    def _lines(self) -> list[tuple[str, str]]:
+        facts = self.facts_
+        lines = [("data", f"{facts['edges']} edges of {facts['problems']} problems"), *super()._lines()]
+        if facts["engines"]:
+            lines.append(("sums", f"{', '.join(facts['engines'])}: {facts['accuracy']}"))
+        best = np.argsort(-np.abs(self.coef_), kind="stable")[:8]
+        lines.append(("strongest", ", ".join(f"{facts['features']['names'][j]} {self.coef_[j]:+.3g}" for j in best)))
+        return lines
+
+
+class MatchMap(Matcher):
+    """MatchMap: an exponential family over matchings, with probabilities of edges.
+
+    ```text
+    p(matching) ∝ exp(Σ of its edges w·x_edge + null·(items without a match))
+    ```
+    Cost O(n 2^n) per problem and step with n items on the lesser side where sums are exact, less where they are not;
+    `how_` says what they are. Parameters are those of `ordain fit matchmap --help`.
+
+    >>> import numpy as np
+    >>> from ordain import MatchMap, point_edges
+    >>> points = np.random.default_rng(0).normal(size=(8, 2))
+    >>> X, left, right = point_edges(points, points + 0.1)
+    >>> model = MatchMap(scale="none", lambda_=0.1).fit(X, left == right, left=left, right=right)
+    >>> float(model.score(X, left == right, left=left, right=right))
+    1.0
+    """
+
+    _method: ClassVar[str] = "matchmap"
+
+    def __init__(
+        self,
+        *,
+        scale: str = "auto",
+        lambda_: float | str = "auto",
+        c: float | None = None,
+        marginals: str = "auto",
+        null: bool = False,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        choose_by: str | None = None,
+        refit: bool = True,
+        missing: str = "error",
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.scale = scale
+        self.lambda_ = lambda_
+        self.c = c
+        self.marginals = marginals
+        self.null = null
+        self.max_iter = max_iter
+        self.tol = tol
+        self.choose_by = choose_by
+        self.refit = refit
+        self.missing = missing
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress
+
+
+class MatchMargin(Matcher):
+    """MatchMargin: the margin of the right matching over wrong ones; a temperature makes probabilities of scores.
+
+    ```text
+    lambda/2 |w|² + mean over problems of max over matchings {share matched wrongly + score} - score of the right one
+    ```
+    Cost of one best matching per problem and step. Parameters are those of `ordain fit matchmargin --help`.
+    """
+
+    _method: ClassVar[str] = "matchmargin"
+
+    def __init__(
+        self,
+        *,
+        scale: str = "auto",
+        lambda_: float | str = "auto",
+        c: float | None = None,
+        null: bool = False,
+        calibrate: bool = True,
+        max_iter: int = 500,
+        tol: float = 1e-2,
+        choose_by: str | None = None,
+        refit: bool = True,
+        missing: str = "error",
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.scale = scale
+        self.lambda_ = lambda_
+        self.c = c
+        self.null = null
+        self.calibrate = calibrate
+        self.max_iter = max_iter
+        self.tol = tol
+        self.choose_by = choose_by
+        self.refit = refit
+        self.missing = missing
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress

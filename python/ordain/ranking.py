@@ -1,0 +1,485 @@
+"""Rankers: queries with documents to an ordering."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from . import _ordain, metrics
+from ._base import Callback, Estimator
+from ._input import Doubles, Ids, Ints, Table, both, column, ids, joined, queries_of, sizes, table
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+def _numbers(queries: Ids | None, n: int) -> Ints:
+    """The number of each row's query, by first appearance."""
+    if queries is None:
+        return np.zeros(n, dtype=np.int64)
+    _, first, of = np.unique(np.asarray(queries), return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[of]
+
+
+def _weights(sample_weight: Any, n: int) -> Doubles:
+    """A weight of at least 0 for each row, some of them above."""
+    weight = column(sample_weight, "sample_weight", n)
+    if (weight < 0).any():
+        row = int(np.flatnonzero(weight < 0)[0])
+        raise ValueError(f"sample_weight[{row}]: expected a weight of at least 0, found {weight[row]}")
+    if not weight.any():
+        raise ValueError("sample_weight: expected a weight above 0, found that every weight is zero")
+    return weight
+
+
+class Ranker(Estimator):
+    """What all rankers share.
+
+    `qid` says which query a row belongs to: any type, in any order. It is an argument, or a column named `qid` of a
+    frame, or `group` gives the number of rows of each query. Without any of them a call that needs queries is refused,
+    unless the estimator was made with `single_query=True`: then all rows are documents of one query.
+    """
+
+    _depth: ClassVar[int] = 4
+    choose_by: str
+    single_query: bool
+
+    # with scikit-learn's metadata routing on, qid goes wherever it is needed without a word
+    __metadata_request__fit = {"qid": True}
+    __metadata_request__predict = {"qid": True}
+    __metadata_request__score = {"qid": True}
+
+    def _queries(self, table: Table, qid: Any, group: Any = None, needed: bool = True) -> Ids | None:
+        """The query of each row."""
+        n = table.shape[0]
+        given = [
+            what
+            for what, x in (("qid=", qid), ("group=", group), ("a column qid", table.taken.get("qid")))
+            if x is not None
+        ]
+        if len(given) > 1:
+            raise ValueError(f"expected the queries of the rows once, found {' and '.join(given)}")
+        if group is not None:
+            return sizes(group, n)
+        if given:
+            return ids(table.taken["qid"] if qid is None else qid, "qid", n)
+        if needed and not self.single_query:
+            raise ValueError(
+                f"{type(self).__name__} needs to know which query a row belongs to: give qid= (one id for each row), "
+                "group= (sizes), or a frame with a column named qid; rows that are all documents of one query need "
+                "single_query=True"
+            )
+        return None
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        *,
+        group: Any = None,
+        eval_set: tuple[Any, ...] | None = None,
+        callbacks: Iterable[Callback] | Callback | None = None,
+    ) -> Self:
+        """Learns from rows `X` with relevance `y`, the higher the better.
+
+        What is `"auto"` is chosen on the queries of `eval_set=(X, y, qid)`, else on every fifth query, and the model is
+        then fitted on all of them (`refit=False`: on the training part alone). `callbacks` are called with the share of
+        the work that is done and a word on it; a true answer stops the fit. Ctrl-C stops it too: the model is then the
+        best so far, and KeyboardInterrupt goes on.
+        """
+        return self._fit(X, y, qid, group, None, eval_set, callbacks)
+
+    def _fit(
+        self, X: Any, y: Any, qid: Any, group: Any, sample_weight: Any, eval_set: tuple[Any, ...] | None, callbacks: Any
+    ) -> Self:
+        settings, run = self._settings(), self._run(callbacks)
+        data = table(X, ("qid",))
+        if y is None:
+            name = type(self).__name__
+            raise ValueError(
+                f"{name} requires y to be passed, but the target y is None: expected the relevance of each row"
+            )
+        n = data.shape[0]
+        grades = column(y, "y", n)
+        queries = self._queries(data, qid, group)
+        if n == 1:
+            raise ValueError("expected two rows of different relevance at least, found 1 sample")
+        weight = None if sample_weight is None else _weights(sample_weight, n)
+        valid = None
+        if eval_set is not None:
+            data, grades, queries, weight = self._joined(data, grades, queries, weight, eval_set)
+            valid = n
+        model, raised = _ordain.fit_rank(
+            self._method, settings, data.rows, data.names, grades, queries, weight, valid, run
+        )
+        return self._keep(model, data, raised)
+
+    def _joined(
+        self, data: Table, grades: Doubles, queries: Ids | None, weight: Doubles | None, eval_set: tuple[Any, ...]
+    ) -> tuple[Table, Doubles, Ids | None, Doubles | None]:
+        """Training and validation rows as one table."""
+        if not isinstance(eval_set, (tuple, list)) or not 2 <= len(eval_set) <= 3:
+            raise ValueError(
+                f"eval_set: expected (X, y, qid), or (X, y) of frames with a column qid, found {eval_set!r:.80}"
+            )
+        more = table(eval_set[0], ("qid",))
+        rows, m = joined(data, more), more.shape[0]
+        of = self._queries(more, eval_set[2] if len(eval_set) == 3 else None)
+        all_queries = None if queries is None or of is None else both(queries, of)
+        if weight is not None:
+            weight = np.concatenate([weight, np.ones(m)])
+        return rows, np.concatenate([grades, column(eval_set[1], "y of eval_set", m)]), all_queries, weight
+
+    def _asked(self, X: Any, qid: Any, needed: bool) -> tuple[Any, list[str] | None, Ids | None]:
+        data = table(X, ("qid",))
+        return data.rows, self._aligned(data), self._queries(data, qid, needed=needed)
+
+    def predict(self, X: Any, qid: Any = None) -> Doubles:
+        """The score of each row, in the order of the rows; within a query the highest comes first.
+
+        `qid` is needed where a score depends on the query: with `scale="query"`, `scale="minmax"` or `blocks=True`.
+        """
+        model = self._fitted()
+        return model.scores(*self._asked(X, qid, model.by_query), self.n_threads)
+
+    def rank(self, X: Any, qid: Any = None) -> Ints:
+        """The rank of each row within its query, 1 for the best; equal scores stand in the order of the rows."""
+        scores, of = self._scored(X, qid)
+        order = np.lexsort((-scores, of))
+        starts = np.flatnonzero(np.diff(of[order], prepend=-1))
+        ranks = np.empty(len(order), dtype=np.int64)
+        ranks[order] = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order))) + 1
+        return ranks
+
+    def top_k(self, X: Any, qid: Any = None, k: int = 10) -> dict[Any, Ints]:
+        """For each query the rows of its `k` best documents, best first."""
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+            raise ValueError(f"k: expected a whole number above 0, found {k!r}")
+        scores, of = self._scored(X, qid)
+        order = np.lexsort((-scores, of))
+        starts = np.flatnonzero(np.diff(of[order], prepend=-1))
+        names = queries_of(X) if qid is None else qid
+        names = [0] * len(of) if names is None else np.asarray(names).tolist()
+        return {names[rows[0]]: rows[:k] for rows in np.split(order, starts[1:])}
+
+    def _scored(self, X: Any, qid: Any) -> tuple[Doubles, Ints]:
+        """Scores, and the number of each row's query by first appearance."""
+        model = self._fitted()
+        rows, names, queries = self._asked(X, qid, True)
+        scores: Doubles = model.scores(rows, names, queries, self.n_threads)
+        return scores, _numbers(queries, len(scores))
+
+    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+        """The mean over queries of the metric `choose_by` (NDCG@10 where nothing was said), convention `standard`.
+
+        With `sample_weight` a query counts as much as the mean weight of its rows.
+        """
+        model = self._fitted()
+        rows, names, queries = self._asked(X, qid, True)
+        scores = model.scores(rows, names, queries, self.n_threads)
+        n = len(scores)
+        values = metrics.per_query(self.choose_by, column(y, "y", n), scores, queries)
+        weights = np.ones(len(values))
+        if sample_weight is not None:
+            of = _numbers(queries, n)
+            weights = np.bincount(of, _weights(sample_weight, n)) / np.bincount(of)
+        counted = ~np.isnan(values) & (weights > 0)
+        if not counted.any():
+            warnings.warn("no query has a relevant document: the score is 0", UserWarning, stacklevel=2)
+            return 0.0
+        return float(np.average(values[counted], weights=weights[counted]))
+
+    def explain(self, X: Any, qid: Any = None, *, above: int, below: int) -> dict[str, np.ndarray[Any, Any]]:
+        """Why row `above` stands above row `below` of the same query: what each feature adds, the largest first.
+
+        The contributions add up to the difference of the two scores.
+        """
+        model = self._fitted()
+        rows, names, queries = self._asked(X, qid, model.by_query)
+        for name, row in (("above", above), ("below", below)):
+            if row < 0:
+                raise ValueError(f"{name}: expected a row of X, counted from 0, found {row}")
+        reasons = model.explain(rows, names, queries, above, below)
+        known = self.facts_["features"]["names"]
+        columns = list(zip(*reasons, strict=True))
+        named = np.array([known[j] for j in columns[0]], dtype=object)
+        what = ("above", "below", "difference", "weight", "contribution")
+        return {"feature": named} | {w: np.array(v, dtype=np.float64) for w, v in zip(what, columns[1:], strict=True)}
+
+    @property
+    def coef_(self) -> Doubles:
+        """The weights on scaled features; a model with a kernel has none."""
+        weights = self._fitted().weights
+        if weights is None:
+            raise AttributeError(
+                f"coef_: expected kernel='linear', found {self.facts_['settings'].get('kernel', 'a kernel')!r}"
+            )
+        return weights
+
+    def _lines(self) -> list[tuple[str, str]]:
+        facts = self.facts_
+        lines = [("data", f"{facts['rows']} documents of {facts['queries']} queries"), *super()._lines()]
+        weights = self._fitted().weights
+        if weights is not None:
+            best = np.argsort(-np.abs(weights), kind="stable")[:8]
+            lines.append(("strongest", ", ".join(f"{facts['features']['names'][j]} {weights[j]:+.3g}" for j in best)))
+        return lines
+
+
+class RankSVM(Ranker):
+    """RankSVM: the squared hinge over all pairs of documents of different relevance, linear or with a kernel.
+
+    ```text
+    lambda/2 |w|² + mean over queries of mean over pairs (i better than j) of max(0, 1 - w·(x_i - x_j))²
+    ```
+    Cost O(n log n) per query and step. Parameters are those of `ordain fit ranksvm --help`.
+
+    >>> from ordain import RankSVM, make_ranking
+    >>> X, y, qid = make_ranking(seed=1)
+    >>> model = RankSVM(scale="query", lambda_=0.1).fit(X, y, qid=qid)
+    >>> round(model.score(X, y, qid=qid), 2)
+    0.77
+    """
+
+    _method: ClassVar[str] = "ranksvm"
+
+    def __init__(
+        self,
+        *,
+        scale: str = "auto",
+        lambda_: float | str = "auto",
+        c: float | None = None,
+        weight: str = "query",
+        kernel: str = "linear",
+        gamma: float | str = "auto",
+        degree: int = 3,
+        coef0: float = 1,
+        documents: int | str = "auto",
+        choose: str = "dual",
+        blocks: bool = False,
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        choose_by: str = "ndcg@10",
+        refit: bool = True,
+        missing: str = "error",
+        single_query: bool = False,
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.scale = scale
+        self.lambda_ = lambda_
+        self.c = c
+        self.weight = weight
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.documents = documents
+        self.choose = choose
+        self.blocks = blocks
+        self.max_iter = max_iter
+        self.tol = tol
+        self.choose_by = choose_by
+        self.refit = refit
+        self.missing = missing
+        self.single_query = single_query
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        *,
+        group: Any = None,
+        sample_weight: Any = None,
+        eval_set: tuple[Any, ...] | None = None,
+        callbacks: Iterable[Callback] | Callback | None = None,
+    ) -> Self:
+        """Learns as `Ranker.fit` does; a pair counts as much as the geometric mean of the weights of its two rows.
+
+        So a weight that all rows of a query have is the weight of the query. A row of weight 0 is no part of any pair.
+        Models with a kernel take no weights.
+        """
+        return self._fit(X, y, qid, group, sample_weight, eval_set, callbacks)
+
+
+class RankMatch(Ranker):
+    """RankMatch: an exponential family over orders, with probabilities of places.
+
+    ```text
+    p(order) ∝ exp(Σ_j c_j · w·x_order(j)),   c_j what head place j is worth
+    ```
+    Cost O(n k 2^k) per query and step with k head places. Parameters are those of `ordain fit rankmatch --help`.
+    """
+
+    _method: ClassVar[str] = "rankmatch"
+    __metadata_request__predict_proba = {"qid": True}
+
+    def __init__(
+        self,
+        *,
+        scale: str = "auto",
+        lambda_: float | str = "auto",
+        c: float | None = None,
+        subset: int | str = "full",
+        places: int = 5,
+        discount: str | None = None,
+        ties: str = "average",
+        draws: float | str = 0.4,
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        choose_by: str = "ndcg@10",
+        refit: bool = True,
+        missing: str = "error",
+        single_query: bool = False,
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.scale = scale
+        self.lambda_ = lambda_
+        self.c = c
+        self.subset = subset
+        self.places = places
+        self.discount = discount
+        self.ties = ties
+        self.draws = draws
+        self.max_iter = max_iter
+        self.tol = tol
+        self.choose_by = choose_by
+        self.refit = refit
+        self.missing = missing
+        self.single_query = single_query
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress
+
+    def _places(self, X: Any, qid: Any) -> tuple[Doubles, Doubles, Doubles]:
+        model = self._fitted()
+        return model.places(*self._asked(X, qid, True), self.n_threads)
+
+    def predict_proba(self, X: Any, qid: Any = None) -> Doubles:
+        """The probability that a row stands at place 1, 2, … of its query: one column for each head place."""
+        return self._places(X, qid)[0]
+
+    def predict_first(self, X: Any, qid: Any = None) -> Doubles:
+        """The probability that a row is among the first `places` of its query."""
+        return self._places(X, qid)[1]
+
+    def expected_rank(self, X: Any, qid: Any = None) -> Doubles:
+        """The mean of the rank of each row, where every order below the head is as likely as another."""
+        return self._places(X, qid)[2]
+
+
+class Dorm(Ranker):
+    """DORM: max-margin on subsets of documents, for the loss that is asked for.
+
+    Cost O(M³) for each subset of M documents and step. Parameters are those of `ordain fit dorm --help`.
+    """
+
+    _method: ClassVar[str] = "dorm"
+
+    def __init__(
+        self,
+        *,
+        scale: str = "auto",
+        lambda_: float | str = "auto",
+        c: float | None = None,
+        subset: int | str = "R",
+        draws: float | str = 0.4,
+        loss: str = "ndcg",
+        max_iter: int = 200,
+        tol: float = 1e-3,
+        choose_by: str = "ndcg@10",
+        refit: bool = True,
+        missing: str = "error",
+        single_query: bool = False,
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.scale = scale
+        self.lambda_ = lambda_
+        self.c = c
+        self.subset = subset
+        self.draws = draws
+        self.loss = loss
+        self.max_iter = max_iter
+        self.tol = tol
+        self.choose_by = choose_by
+        self.refit = refit
+        self.missing = missing
+        self.single_query = single_query
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress
+
+
+class BallRank(Ranker):
+    """The Ball Ranking Machine: a kernel ranker that rests on a few core documents.
+
+    Time about linear in documents. Parameters are those of `ordain fit ballrank --help`.
+    """
+
+    _method: ClassVar[str] = "ballrank"
+
+    def __init__(
+        self,
+        *,
+        scale: str = "auto",
+        lambda_: float | str = "auto",
+        c: float | None = None,
+        kernel: str = "rbf",
+        gamma: float | str = "auto",
+        degree: int = 3,
+        coef0: float = 1,
+        epsilon: float = 1e-3,
+        stop: str = "epsilon",
+        geometry: str = "centred",
+        oracle: str = "turn",
+        sample: int = 59,
+        inner: str = "qp",
+        polish: bool = True,
+        blocks: bool = False,
+        max_iter: int = 5000,
+        tol: float = 1e-4,
+        choose_by: str = "ndcg@10",
+        refit: bool = True,
+        missing: str = "error",
+        single_query: bool = False,
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.scale = scale
+        self.lambda_ = lambda_
+        self.c = c
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.epsilon = epsilon
+        self.stop = stop
+        self.geometry = geometry
+        self.oracle = oracle
+        self.sample = sample
+        self.inner = inner
+        self.polish = polish
+        self.blocks = blocks
+        self.max_iter = max_iter
+        self.tol = tol
+        self.choose_by = choose_by
+        self.refit = refit
+        self.missing = missing
+        self.single_query = single_query
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress

@@ -1,0 +1,335 @@
+//! Data that are made up or read from files, as arrays.
+
+use crate::raised;
+use crate::work::work;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use ordain::data::synthetic::{Linkage, Scenes, Synthetic};
+use ordain::data::{
+    Columns, MatchReading, MatchSet, Missing, PointFeature, RankSet, Split, TagReading, TagSet, Truth, read,
+    read_matches, read_tags,
+};
+use ordain::matrix::Features;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+/// Features for numpy, or for scipy.
+#[derive(IntoPyObject)]
+pub(crate) enum Table<'py> {
+    /// A row-major array.
+    Dense(Bound<'py, PyArray2<f32>>),
+    /// `data`, `indices`, `indptr` and the number of columns.
+    Sparse((Bound<'py, PyArray1<f32>>, Index<'py>, Index<'py>, usize)),
+}
+
+/// Places in a sparse matrix, as narrow as scipy has them.
+#[derive(IntoPyObject)]
+pub(crate) enum Index<'py> {
+    /// Of a matrix of fewer than 2^31 values.
+    Narrow(Bound<'py, PyArray1<i32>>),
+    /// Of any other.
+    Wide(Bound<'py, PyArray1<i64>>),
+}
+
+/// For each row a number, and what the numbers stand for.
+type Coded<'py> = (Bound<'py, PyArray1<i64>>, Vec<String>);
+
+/// Features without a copy, but for sparse ones that are to be dense.
+fn table<'py>(py: Python<'py>, features: Features, sparse: bool) -> PyResult<Table<'py>> {
+    let (rows, cols) = (features.rows(), features.cols());
+    let dense = |values: Vec<f32>| Ok(Table::Dense(values.into_pyarray(py).reshape([rows, cols])?));
+    match features {
+        Features::Dense(matrix) => dense(matrix.into_values()),
+        Features::Sparse(_) if !sparse => {
+            let mut values = vec![0.0; rows * cols];
+            (0..rows).for_each(|i| features.each(i, |j, x| values[i * cols + j] = x));
+            dense(values)
+        }
+        Features::Sparse(matrix) => {
+            let (ends, columns, values) = matrix.into_parts();
+            let (indices, starts) = if values.len().max(cols) <= i32::MAX as usize {
+                let starts: Vec<i32> = std::iter::once(0).chain(ends.iter().map(|&end| end as i32)).collect();
+                let columns: Vec<i32> = columns.into_iter().map(|j| j as i32).collect();
+                (Index::Narrow(columns.into_pyarray(py)), Index::Narrow(starts.into_pyarray(py)))
+            } else {
+                let starts: Vec<i64> = std::iter::once(0).chain(ends.iter().map(|&end| end as i64)).collect();
+                let columns: Vec<i64> = columns.into_iter().map(i64::from).collect();
+                (Index::Wide(columns.into_pyarray(py)), Index::Wide(starts.into_pyarray(py)))
+            };
+            Ok(Table::Sparse((values.into_pyarray(py), indices, starts, cols)))
+        }
+    }
+}
+
+/// The names of columns, unless they are just 1, 2, ….
+fn names(columns: &Columns) -> Option<Vec<String>> {
+    let plain = columns.numbered && columns.names.iter().zip(1..).all(|(name, j)| *name == j.to_string());
+    (!plain).then(|| columns.names.clone())
+}
+
+/// What to read gaps as, and what to fill them with; `nan` leaves them.
+fn gaps(missing: &str) -> PyResult<(Missing, Option<Missing>)> {
+    match missing {
+        "nan" => Ok((Missing::Mean, None)),
+        "error" | "zero" | "mean" => crate::model::missing(missing).map(|missing| (missing, Some(missing))),
+        _ => Err(raised(ordain::Error::unknown("missing", missing, ["error", "zero", "mean", "nan"]))),
+    }
+}
+
+/// An error of a reader in which options of the command line have their names in this module.
+fn reworded(error: ordain::Error) -> ordain::Error {
+    use ordain::Error::{Content, Parse};
+    const NAMES: [(&str, &str); 8] = [
+        ("--missing zero or --missing mean", "missing=\"zero\", \"mean\" or \"nan\""),
+        ("--labels a,b,c", "labels=[\"a\", \"b\", \"c\"]"),
+        ("--labels", "labels="),
+        ("--pairs", "pairs="),
+        ("--ignore", "ignore="),
+        ("--id", "id="),
+        ("--queries", "category="),
+        (" (a folder of folds is given with --folds)", ""),
+    ];
+    let here = |text: String| NAMES.iter().fold(text, |text, (there, here)| text.replace(there, here));
+    match error {
+        Parse { path, line, column, expected, found } => Parse { path, line, column, expected: here(expected), found },
+        Content { path, expected, found } => Content { path, expected: here(expected), found },
+        other => other,
+    }
+}
+
+/// Features, grades and queries of made-up rankings.
+#[pyfunction]
+#[allow(clippy::type_complexity)]
+pub(crate) fn make_ranking<'py>(
+    py: Python<'py>,
+    queries: usize,
+    documents: (usize, usize),
+    features: usize,
+    grades: usize,
+    noise: f64,
+    seed: u64,
+) -> PyResult<(Table<'py>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>)> {
+    let set = py.detach(|| Synthetic { queries, documents, features, grades, noise, seed }.make());
+    let qid: Vec<i64> = (0..set.len()).flat_map(|q| set.span(q).map(move |_| q as i64 + 1)).collect();
+    Ok((table(py, set.features, false)?, set.grades.into_pyarray(py), qid.into_pyarray(py)))
+}
+
+/// Features, indicators and names of labels of made-up pictures.
+#[pyfunction]
+pub(crate) fn make_tagging<'py>(
+    py: Python<'py>,
+    items: usize,
+    labels: usize,
+    scenes: usize,
+    noise: f64,
+    seed: u64,
+) -> PyResult<(Table<'py>, Bound<'py, PyArray2<i8>>, Vec<String>)> {
+    let set = py.detach(|| Scenes { items, labels, scenes, noise, seed }.make());
+    let known = indicators(&set, 1i8, None);
+    let shape = [set.len(), set.labels.len()];
+    Ok((table(py, set.features, false)?, known.into_pyarray(py).reshape(shape)?, set.labels))
+}
+
+/// A row per item, `yes` for the labels that apply to it; others 0, or `unknown`.
+fn indicators<T: Copy + Default>(set: &TagSet, yes: T, unknown: Option<T>) -> Vec<T> {
+    let n = set.labels.len();
+    let mut out = vec![T::default(); set.len() * n];
+    for (i, row) in out.chunks_exact_mut(n.max(1)).enumerate() {
+        set.yes(i).iter().for_each(|&label| row[label as usize] = yes);
+        if let Some(unknown) = unknown {
+            set.unknown(i).iter().for_each(|&label| row[label as usize] = unknown);
+        }
+    }
+    out
+}
+
+/// Features, truth, problem, left and right item of each edge, and the names of columns.
+type Edges<'py> = (Table<'py>, Bound<'py, PyArray1<f64>>, Coded<'py>, Coded<'py>, Coded<'py>, Option<Vec<String>>);
+
+fn edges<'py>(py: Python<'py>, set: MatchSet) -> PyResult<Edges<'py>> {
+    let n = set.edges();
+    let (mut truth, mut of) = (Vec::with_capacity(n), [(); 3].map(|()| Vec::with_capacity(n)));
+    let mut known: [Vec<String>; 3] = Default::default();
+    for (p, problem) in set.problems().iter().enumerate() {
+        truth.extend(problem.truth.iter().map(|truth| match truth {
+            Truth::No => 0.0,
+            Truth::Yes => 1.0,
+            Truth::Unknown => f64::NAN,
+        }));
+        let (left, right) = (known[1].len() as i64, known[2].len() as i64);
+        for &(i, j) in &problem.edges {
+            of[0].push(p as i64);
+            of[1].push(left + i64::from(i));
+            of[2].push(right + i64::from(j));
+        }
+        known[0].push(problem.name.clone());
+        known[1].extend_from_slice(&problem.left);
+        known[2].extend_from_slice(&problem.right);
+    }
+    let [problem, left, right] = of.map(|of| of.into_pyarray(py));
+    let [problems, lefts, rights] = known;
+    let names = names(&set.columns);
+    let truth = truth.into_pyarray(py);
+    Ok((table(py, set.features, false)?, truth, (problem, problems), (left, lefts), (right, rights), names))
+}
+
+/// Two made-up registers.
+#[pyfunction]
+pub(crate) fn make_matching<'py>(
+    py: Python<'py>,
+    problems: usize,
+    records: usize,
+    matched: f64,
+    look_alikes: f64,
+    seed: u64,
+) -> PyResult<Edges<'py>> {
+    let set = py.detach(|| Linkage { problems, records, matched, look_alikes, seed }.make());
+    edges(py, set)
+}
+
+/// Features, grades, queries, names of columns, ids of documents and weights, in the order of the file.
+type Documents<'py> = (
+    Table<'py>,
+    Option<Bound<'py, PyArray1<f64>>>,
+    Coded<'py>,
+    Option<Vec<String>>,
+    Option<Vec<String>>,
+    Option<Bound<'py, PyArray1<f64>>>,
+);
+
+/// Reads queries with documents.
+#[pyfunction]
+pub(crate) fn read_letor<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    missing: &str,
+    n_features: Option<usize>,
+    sparse: bool,
+) -> PyResult<Documents<'py>> {
+    let (missing, fill) = gaps(missing)?;
+    let mut set = work(py, None, || {
+        let (mut set, _) = read(&[vec![path]], missing).map_err(reworded)?;
+        if let Some(n) = n_features {
+            numbered(&mut set, n)?;
+        }
+        if let Some(fill) = fill {
+            let all = set.all();
+            set.fill(fill, &all);
+        }
+        Ok(set)
+    })?;
+    let rows = set.rows();
+    let mut stored = vec![0u32; rows]; // where each row of the file went
+    (0..rows).for_each(|row| stored[set.input_row(row)] = row as u32);
+    let mut query = vec![0i64; rows];
+    for q in 0..set.len() {
+        set.span(q).for_each(|row| query[set.input_row(row)] = q as i64);
+    }
+    let queries = (0..set.len()).map(|q| set.query(q).to_owned()).collect();
+    let documents = set.has_documents().then(|| {
+        let id = |&row: &u32| set.document(row as usize).into_owned();
+        stored.iter().map(id).collect()
+    });
+    let weights = set.weights.take().map(|weights| set.in_input_order(weights).into_pyarray(py));
+    let grades = std::mem::take(&mut set.grades);
+    let grades = set.graded.then(|| set.in_input_order(grades).into_pyarray(py));
+    let names = names(&set.columns);
+    let mut features = set.features;
+    if !stored.is_sorted() {
+        features.permute_rows(&stored);
+    }
+    Ok((table(py, features, sparse)?, grades, (query.into_pyarray(py), queries), names, documents, weights))
+}
+
+/// Makes the columns 1 to `n` of numbered ones.
+fn numbered(set: &mut RankSet, n: usize) -> ordain::Result<()> {
+    if !set.columns.numbered {
+        return Err(ordain::Error::Data {
+            expected: "features that are numbered, for n_features".into(),
+            found: format!("names such as {:?}", set.columns.names[0]),
+        });
+    }
+    set.align(&Columns::numbered(n)).map(drop)
+}
+
+/// Indicators of labels: whole numbers, or with NaN where a label is unknown.
+#[derive(IntoPyObject)]
+pub(crate) enum Labels<'py> {
+    /// All are known.
+    Known(Bound<'py, PyArray2<i8>>),
+    /// Some are not.
+    Unknown(Bound<'py, PyArray2<f32>>),
+}
+
+/// Features, indicators, names of labels, names of columns, ids of items.
+type Items<'py> = (Table<'py>, Option<Labels<'py>>, Vec<String>, Option<Vec<String>>, Option<Vec<String>>);
+
+/// Reads items with labels.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn read_multilabel<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    labels: Option<String>,
+    category: Option<String>,
+    id: Option<String>,
+    ignore: Vec<String>,
+    missing: &str,
+    sparse: bool,
+) -> PyResult<Items<'py>> {
+    let (missing, fill) = gaps(missing)?;
+    let set = work(py, None, || {
+        let reading = TagReading { missing, labels, known: vec![], category, id, ignore };
+        let (mut set, _) = read_tags(&[vec![path]], &reading).map_err(reworded)?;
+        if let Some(fill) = fill {
+            let all = set.all();
+            set.fill(fill, &all);
+        }
+        Ok(set)
+    })?;
+    let shape = [set.len(), set.labels.len()];
+    let known = match (set.labelled, set.has_unknown()) {
+        (false, _) => None,
+        (true, false) => Some(Labels::Known(indicators(&set, 1i8, None).into_pyarray(py).reshape(shape)?)),
+        (true, true) => Some(Labels::Unknown(indicators(&set, 1f32, Some(f32::NAN)).into_pyarray(py).reshape(shape)?)),
+    };
+    let items = set.has_items().then(|| (0..set.len()).map(|i| set.item(i).into_owned()).collect());
+    let names = names(&set.columns);
+    Ok((table(py, set.features, sparse)?, known, set.labels, names, items))
+}
+
+/// Reads problems of matching.
+#[pyfunction]
+pub(crate) fn read_matching<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    pairs: Option<PathBuf>,
+    features: &str,
+    split: Option<&str>,
+    missing: &str,
+) -> PyResult<Edges<'py>> {
+    let (missing, fill) = gaps(missing)?;
+    let features = if features.is_empty() { vec![] } else { PointFeature::list(features).map_err(raised)? };
+    let only = match split {
+        None => vec![],
+        Some(name) => {
+            let found = Split::ALL.into_iter().find(|split| split.name() == name);
+            vec![found.ok_or_else(|| raised(ordain::Error::unknown("split", name, Split::ALL.map(Split::name))))?]
+        }
+    };
+    if split.is_some() && pairs.is_none() {
+        return Err(PyValueError::new_err(
+            "split: expected pairs=, the table whose column split it goes by, found none",
+        ));
+    }
+    let set = work(py, None, || {
+        let reading = MatchReading { missing, features, pairs, only };
+        let (mut set, _) = read_matches(&[vec![path]], &reading).map_err(reworded)?;
+        if let Some(fill) = fill {
+            let all = set.all();
+            set.fill(fill, &all);
+        }
+        Ok(set)
+    })?;
+    edges(py, set)
+}

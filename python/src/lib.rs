@@ -1,0 +1,62 @@
+//! The compiled half of the Python package `ordain`: it turns arrays into data sets, calls the library without the
+//! interpreter lock, and turns results and errors back. Whatever an estimator decides is decided in `python/ordain`.
+
+mod arrow;
+mod data;
+mod input;
+mod matches;
+mod metric;
+mod model;
+mod rank;
+mod structure;
+mod tags;
+mod work;
+
+use pyo3::exceptions::{PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyValueError};
+use pyo3::prelude::*;
+
+pyo3::create_exception!(ordain, FormatError, PyValueError, "A file or its text is not what it should be.");
+
+/// An error of the library, its text unchanged.
+fn raised(error: ordain::Error) -> PyErr {
+    use ordain::Error;
+    let text = error.to_string();
+    match error {
+        Error::Io { reason, .. } if reason.kind() == std::io::ErrorKind::NotFound => PyFileNotFoundError::new_err(text),
+        Error::Io { .. } => PyOSError::new_err(text),
+        Error::Parse { .. } | Error::Content { .. } | Error::Model { .. } => FormatError::new_err(text),
+        Error::Interrupted => PyKeyboardInterrupt::new_err(text),
+        _ => PyValueError::new_err(text),
+    }
+}
+
+/// The compiled half of `ordain`; the estimators and functions of the package are what to use.
+#[pymodule(gil_used = false)]
+mod _ordain {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::arrow::read_arrow;
+    #[pymodule_export]
+    use super::data::{make_matching, make_ranking, make_tagging, read_letor, read_matching, read_multilabel};
+    #[pymodule_export]
+    use super::matches::{Matcher, fit_match, point_edges};
+    #[pymodule_export]
+    use super::metric::measure;
+    #[pymodule_export]
+    use super::model::{from_bytes, load, settings};
+    #[pymodule_export]
+    use super::rank::{Ranker, fit_rank};
+    #[pymodule_export]
+    use super::structure::{
+        linear_assignment, permanent, sample_matchings, star_argmax, star_marginals, top_k_marginals,
+    };
+    #[pymodule_export]
+    use super::tags::{Tagger, fit_tags};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("FormatError", module.py().get_type::<super::FormatError>())?;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,139 @@
+//! What all models share: names of methods and settings, what is in a file, loading.
+
+use crate::matches::Matcher;
+use crate::raised;
+use crate::rank::Ranker;
+use crate::tags::Tagger;
+use ordain::data::Missing;
+use ordain::method::Method;
+use ordain::metric::{Convention, Metric};
+use ordain::model_file::{self, Model};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+/// The method of this name with these settings, checked.
+pub(crate) fn method(name: &str, settings: &[(String, String)]) -> PyResult<Method> {
+    let mut method = Method::named(name).map_err(raised)?;
+    for (name, value) in settings {
+        method.set(&format!("{name}={value}")).map_err(raised)?;
+    }
+    if let Method::Annotate(method) = &method {
+        method.check().map_err(raised)?;
+    }
+    Ok(method)
+}
+
+pub(crate) fn metric(name: &str) -> PyResult<Metric> {
+    name.parse().map_err(raised)
+}
+
+pub(crate) fn missing(name: &str) -> PyResult<Missing> {
+    match name {
+        "error" => Ok(Missing::Error),
+        "zero" => Ok(Missing::Zero),
+        "mean" => Ok(Missing::Mean),
+        _ => Err(raised(ordain::Error::unknown("missing", name, ["error", "zero", "mean"]))),
+    }
+}
+
+/// How a fit is run, as the package says it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Run<'py> {
+    /// The metric of a choice by validation; the usual one of matchers where there is none.
+    pub(crate) choose_by: Option<String>,
+    /// Whether the model is fitted again on all data after a choice.
+    pub(crate) refit: bool,
+    /// The seed of whatever is random.
+    pub(crate) seed: u64,
+    missing: String,
+    /// The number of threads; all where there is none.
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Who hears of it.
+    pub(crate) callback: Option<Bound<'py, PyAny>>,
+}
+
+impl Run<'_> {
+    /// What missing values mean.
+    pub(crate) fn missing(&self) -> PyResult<Missing> {
+        missing(&self.missing)
+    }
+
+    /// The metric of a choice.
+    pub(crate) fn by(&self, usual: &str) -> PyResult<(Metric, Convention)> {
+        Ok((metric(self.choose_by.as_deref().unwrap_or(usual))?, Convention::STANDARD))
+    }
+}
+
+/// Anything that has a form in JSON.
+pub(crate) fn json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The methods that every class of models has: what it is, and its file.
+macro_rules! model_methods {
+    ($class:ident, $header:ident, $bytes:path, $save:path) => {
+        #[pymethods]
+        impl $class {
+            /// The name of the method.
+            #[getter]
+            fn method(&self) -> &str {
+                &self.model.facts.method
+            }
+
+            /// What `max_iter` kept the fit from, if it did.
+            #[getter]
+            fn unfinished(&self) -> Option<String> {
+                self.model.facts.report.unfinished(&self.model.facts.settings)
+            }
+
+            /// The header of the model file, in JSON.
+            fn header(&self) -> PyResult<String> {
+                crate::model::json(&$header::of(&self.model))
+            }
+
+            /// The bytes of the model file.
+            fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, pyo3::types::PyBytes> {
+                pyo3::types::PyBytes::new(py, &$bytes(&self.model))
+            }
+
+            /// Writes the model file, or leaves the old one.
+            fn save(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<()> {
+                py.detach(|| $save(&self.model, &path)).map_err(crate::raised)
+            }
+        }
+    };
+}
+pub(crate) use model_methods;
+
+/// The settings of a method: name, range, default and what it does.
+#[pyfunction]
+pub(crate) fn settings(name: &str) -> PyResult<Vec<(&'static str, &'static str, &'static str, &'static str)>> {
+    let method = Method::named(name).map_err(raised)?;
+    Ok(method.settings().iter().map(|s| (s.name, s.range, s.default, s.help)).collect())
+}
+
+fn python(py: Python<'_>, model: Model) -> PyResult<Py<PyAny>> {
+    match model {
+        Model::Rank(model) => Ranker { model }.into_py_any(py),
+        Model::Annotate(model) => Tagger { model }.into_py_any(py),
+        Model::Match(model) => Matcher { model }.into_py_any(py),
+    }
+}
+
+/// The model of a file.
+#[pyfunction]
+pub(crate) fn load(py: Python<'_>, path: PathBuf) -> PyResult<Py<PyAny>> {
+    let model = py.detach(|| model_file::load_any(&path)).map_err(raised)?;
+    python(py, model)
+}
+
+/// The model of the bytes of a file.
+#[pyfunction]
+pub(crate) fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Py<PyAny>> {
+    let model = py.detach(|| model_file::any_from_bytes(bytes, Path::new("model"))).map_err(raised)?;
+    python(py, model)
+}

@@ -1,0 +1,177 @@
+//! Rankers.
+
+use crate::input::{Ids, Rows, asked, check_finite, features, learned, rank_set};
+use crate::model::{Run, method, model_methods};
+use crate::raised;
+use crate::work::{watched, work};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use ordain::data::scale::Scale;
+use ordain::data::{Missing, RankSet};
+use ordain::method::{Fitted, Method, Training};
+use ordain::model_file::{self, Header};
+use pyo3::prelude::*;
+use std::num::NonZeroUsize;
+
+/// A fitted ranker.
+#[pyclass(frozen, module = "ordain._ordain")]
+pub(crate) struct Ranker {
+    pub(crate) model: Fitted,
+}
+
+/// Column, both values, the difference after scaling, the weight and their product.
+type Reason = (usize, f32, f32, f64, f64, f64);
+
+/// Fits a ranker; the rows from `valid_from` on are for validation.
+#[pyfunction]
+#[pyo3(signature = (name, settings, x, names, y, qid, weight, valid_from, run))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn fit_rank(
+    py: Python<'_>,
+    name: &str,
+    settings: Vec<(String, String)>,
+    x: Rows<'_>,
+    names: Option<Vec<String>>,
+    y: PyReadonlyArray1<'_, f64>,
+    qid: Option<Ids<'_>>,
+    weight: Option<PyReadonlyArray1<'_, f64>>,
+    valid_from: Option<usize>,
+    run: Run<'_>,
+) -> PyResult<(Ranker, Option<PyErr>)> {
+    let Method::Rank(method) = method(name, &settings)? else {
+        return Err(raised(ordain::Error::unknown("ranking method", name, Method::NAMES)));
+    };
+    let (by, missing, refit, seed) = (run.by("ndcg@10")?, run.missing()?, run.refit, run.seed);
+    let (features, columns) = learned(&x, names, missing)?;
+    let rows = features.rows();
+    let (mut set, first) = rank_set(features, columns, Some(&y), qid.as_ref(), valid_from.unwrap_or(rows))?;
+    if let Some(weight) = weight {
+        let given = weight.as_slice()?;
+        set.weights = Some((0..rows).map(|row| given[set.input_row(row)]).collect());
+    }
+    let all = set.all();
+    let (train, valid) = all.split_at(first);
+    let valid = valid_from.map(|_| valid);
+    let means = set.fill(missing, train);
+    let (model, raise) = watched(py, run.threads, run.callback.as_ref(), |watch| {
+        let means = means.as_deref();
+        method.fit(&Training { set: &set, train, valid, by, refit, seed, missing, means, resume: None }, watch)
+    })?;
+    Ok((Ranker { model }, raise))
+}
+
+impl Ranker {
+    /// Data as the model wants them, and whether they were looked at for values that are not finite.
+    fn set(&self, x: &Rows<'_>, names: Option<Vec<String>>, qid: Option<&Ids<'_>>, checked: bool) -> PyResult<RankSet> {
+        let ranker = &self.model.ranker;
+        let (features, columns) = asked(x, names, &ranker.columns)?;
+        if checked {
+            check_finite(&features, &columns, ranker.missing)?;
+        }
+        let rows = features.rows();
+        let (mut set, _) = rank_set(features, columns, None, qid, rows)?;
+        ranker.prepare(&mut set).map_err(raised)?;
+        Ok(set)
+    }
+}
+
+#[pymethods]
+impl Ranker {
+    /// The score of each row, in the order of the rows.
+    fn scores<'py>(
+        &self,
+        py: Python<'py>,
+        x: Rows<'py>,
+        names: Option<Vec<String>>,
+        qid: Option<Ids<'py>>,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let ranker = &self.model.ranker;
+        // a weighted sum is finite only where every value is: look for the culprit when one is not
+        let late = ranker.expansion.is_none() && ranker.missing == Missing::Error && !self.by_query();
+        let set = self.set(&x, names, qid.as_ref(), !late)?;
+        let scores = work(py, threads, || Ok(set.in_input_order(ranker.scores(&set))))?;
+        if late && !scores.iter().all(|s| s.is_finite()) {
+            check_finite(&features(&x)?, &set.columns, ranker.missing)?;
+        }
+        Ok(scores.into_pyarray(py))
+    }
+
+    /// The probability of each head place, of standing in the head, and the expected rank, of each row.
+    #[allow(clippy::type_complexity)]
+    fn places<'py>(
+        &self,
+        py: Python<'py>,
+        x: Rows<'py>,
+        names: Option<Vec<String>>,
+        qid: Option<Ids<'py>>,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+        let ranker = &self.model.ranker;
+        let set = self.set(&x, names, qid.as_ref(), true)?;
+        let k = ranker.places.len();
+        let (places, first, rank) = work(py, threads, || {
+            let (mut places, mut first, mut rank) =
+                (vec![0.0; set.rows() * k], vec![0.0; set.rows()], vec![0.0; set.rows()]);
+            for q in 0..set.len() {
+                for (row, of) in set.span(q).zip(ranker.place_probabilities(&set, q)?) {
+                    let row = set.input_row(row);
+                    places[row * k..row * k + of.places.len()].copy_from_slice(&of.places);
+                    (first[row], rank[row]) = (of.first_k, of.expected_rank);
+                }
+            }
+            Ok((places, first, rank))
+        })?;
+        let rows = first.len();
+        Ok((places.into_pyarray(py).reshape([rows, k])?, first.into_pyarray(py), rank.into_pyarray(py)))
+    }
+
+    /// What each feature adds to the score of row `above` over row `below`, the largest first.
+    fn explain(
+        &self,
+        x: Rows<'_>,
+        names: Option<Vec<String>>,
+        qid: Option<Ids<'_>>,
+        above: usize,
+        below: usize,
+    ) -> PyResult<Vec<Reason>> {
+        let set = self.set(&x, names, qid.as_ref(), true)?;
+        let stored = |row: usize| (0..set.rows()).find(|&at| set.input_row(at) == row);
+        let wrong = |expected: &str, found: String| raised(ordain::Error::Data { expected: expected.into(), found });
+        let (Some(a), Some(b)) = (stored(above), stored(below)) else {
+            return Err(wrong("two rows of X", format!("{above} and {below} of {}", set.rows())));
+        };
+        let q = (0..set.len()).find(|&q| set.span(q).contains(&a)).unwrap_or(0);
+        if !set.span(q).contains(&b) {
+            return Err(wrong(
+                "two rows of one query",
+                format!("{above} of query {:?} and {below} of another", set.query(q)),
+            ));
+        }
+        let all = self.model.ranker.explain(&set, q, a, b);
+        Ok(all.iter().map(|c| (c.column, c.above, c.below, c.difference, c.weight, c.contribution)).collect())
+    }
+
+    /// Whether a score depends on the query that a document stands in.
+    #[getter]
+    fn by_query(&self) -> bool {
+        let ranker = &self.model.ranker;
+        let blocks =
+            ranker.expansion.as_ref().is_some_and(|expansion| expansion.parts.iter().any(|part| part.query.is_some()));
+        blocks || matches!(ranker.scale, Scale::Query | Scale::Minmax)
+    }
+
+    /// The weights on scaled features; none with a kernel.
+    #[getter]
+    fn weights<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        let ranker = &self.model.ranker;
+        ranker.expansion.is_none().then(|| PyArray1::from_slice(py, &ranker.weights))
+    }
+
+    /// What the head places are worth, of models with probabilities of places.
+    #[getter]
+    fn discounts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.model.ranker.places)
+    }
+}
+
+model_methods!(Ranker, Header, model_file::to_bytes, model_file::save);

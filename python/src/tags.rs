@@ -1,0 +1,321 @@
+//! Annotators.
+
+use crate::input::{Lists, Rows, asked, check_finite, learned, lists};
+use crate::model::{Run, method, metric, model_methods};
+use crate::raised;
+use crate::work::{watched, work};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use ordain::ask::{self, Count, Known, Strategy};
+use ordain::data::{Columns, TagSet};
+use ordain::matrix::Features;
+use ordain::method::tagger::ranked;
+use ordain::method::{FittedTags, Method, TagPrediction, TagReason, TagTraining, TagWork, Trainer};
+use ordain::metric::Convention;
+use ordain::model_file::{self, TagHeader};
+use ordain::structure::star::{Clamp, Subsets};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use rayon::prelude::*;
+use std::num::NonZeroUsize;
+
+/// A fitted annotator.
+#[pyclass(frozen, module = "ordain._ordain")]
+pub(crate) struct Tagger {
+    pub(crate) model: FittedTags,
+}
+
+/// Lists of labels that were asked about, one for each row, and the answers.
+type Answers<'py> = (Lists<'py>, PyReadonlyArray1<'py, bool>);
+
+/// The label, its best scores inside and outside, its probability, and what it was chosen by.
+type Asked = (usize, f64, f64, Option<f64>, f64);
+
+/// What is said, what it adds to both labels, and whether it is a link.
+type Reason = (String, f64, f64, bool);
+
+/// Fits an annotator; the rows from `valid_from` on are for validation.
+#[pyfunction]
+#[pyo3(signature = (name, settings, x, names, labels, yes, unknown, valid_from, run))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn fit_tags(
+    py: Python<'_>,
+    name: &str,
+    settings: Vec<(String, String)>,
+    x: Rows<'_>,
+    names: Option<Vec<String>>,
+    labels: Vec<String>,
+    yes: Lists<'_>,
+    unknown: Option<Lists<'_>>,
+    valid_from: Option<usize>,
+    run: Run<'_>,
+) -> PyResult<(Tagger, Option<PyErr>)> {
+    let Method::Annotate(method) = method(name, &settings)? else {
+        return Err(raised(ordain::Error::unknown("method that annotates", name, Method::NAMES)));
+    };
+    let (by, missing, refit, seed) = (run.by("bep")?, run.missing()?, run.refit, run.seed);
+    let mut set = labelled(learned(&x, names, missing)?, labels, &yes, unknown.as_ref())?;
+    let all = set.all();
+    let (train, valid) = all.split_at(valid_from.unwrap_or(all.len()).min(all.len()));
+    let valid = valid_from.map(|_| valid);
+    let means = set.fill(missing, train);
+    let (model, raise) = watched(py, run.threads, run.callback.as_ref(), |watch| {
+        let means = means.as_deref();
+        method.fit(&TagTraining { set: &set, train, valid, by, refit, seed, missing, means }, watch)
+    })?;
+    Ok((Tagger { model }, raise))
+}
+
+/// Items with labels.
+fn labelled(
+    (features, columns): (Features, Columns),
+    labels: Vec<String>,
+    yes: &Lists<'_>,
+    unknown: Option<&Lists<'_>>,
+) -> PyResult<TagSet> {
+    let (rows, n) = (features.rows(), labels.len());
+    let set = TagSet::new(features, columns, labels, lists(yes, rows, n)?).map_err(raised)?;
+    match unknown {
+        Some(unknown) => set.with_unknown(lists(unknown, rows, n)?).map_err(raised),
+        None => Ok(set),
+    }
+}
+
+/// Answers as the library wants them.
+fn clamps((labels, yes): &Answers<'_>, rows: usize, n: usize) -> PyResult<Vec<Vec<Clamp>>> {
+    let (labels, mut yes) = (lists(labels, rows, n)?, yes.as_slice()?.iter());
+    let one = |list: &Vec<u32>| {
+        let mut clamp = if list.is_empty() { vec![] } else { vec![Clamp::Free; n] };
+        for &label in list {
+            clamp[label as usize] = if *yes.next()? { Clamp::In } else { Clamp::Out };
+        }
+        Some(clamp)
+    };
+    let all: Option<Vec<Vec<Clamp>>> = labels.iter().map(one).collect();
+    all.ok_or_else(|| PyValueError::new_err("expected an answer for each label that was asked about, found fewer"))
+}
+
+impl Tagger {
+    /// Features that the model was given.
+    fn features(&self, x: &Rows<'_>, names: Option<Vec<String>>) -> PyResult<(Features, Columns)> {
+        let tagger = &self.model.tagger;
+        let (features, columns) = asked(x, names, &tagger.columns)?;
+        check_finite(&features, &columns, tagger.missing)?;
+        Ok((features, columns))
+    }
+
+    /// Items without labels, as the model wants them.
+    fn set(&self, x: &Rows<'_>, names: Option<Vec<String>>) -> PyResult<TagSet> {
+        let (features, columns) = self.features(x, names)?;
+        let none = vec![vec![]; features.rows()];
+        let mut set = TagSet::new(features, columns, self.model.tagger.labels.clone(), none).map_err(raised)?;
+        self.model.tagger.prepare(&mut set).map_err(raised)?;
+        Ok(set)
+    }
+
+    /// What the model says of items; one value of each that `pick` picks, as rows of an array.
+    fn rows<'py, T: numpy::Element + Send>(
+        &self,
+        py: Python<'py>,
+        (x, names, answers): (&Rows<'py>, Option<Vec<String>>, Option<&Answers<'py>>),
+        threads: Option<NonZeroUsize>,
+        pick: impl Fn(TagPrediction) -> Vec<T> + Send + Sync,
+    ) -> PyResult<Bound<'py, PyArray2<T>>> {
+        let (set, n) = (self.set(x, names)?, self.model.tagger.labels.len());
+        let known = answers.map(|answers| clamps(answers, set.len(), n)).transpose()?.unwrap_or_default();
+        let values: Vec<T> = work(py, threads, || {
+            let all = self.model.tagger.predict_known(&set, &set.all(), &known)?;
+            Ok(all.into_par_iter().flat_map_iter(pick).collect())
+        })?;
+        values.into_pyarray(py).reshape([set.len(), n])
+    }
+}
+
+model_methods!(Tagger, TagHeader, model_file::tags_to_bytes, model_file::save_tags);
+
+#[pymethods]
+impl Tagger {
+    /// What labels are ranked by: probabilities, or differences of scores of a model by margin.
+    fn values<'py>(
+        &self,
+        py: Python<'py>,
+        x: Rows<'py>,
+        names: Option<Vec<String>>,
+        answers: Option<Answers<'py>>,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self.rows(py, (&x, names, answers.as_ref()), threads, |said| said.values)
+    }
+
+    /// The score of each label by itself, links apart.
+    fn scores<'py>(
+        &self,
+        py: Python<'py>,
+        x: Rows<'py>,
+        names: Option<Vec<String>>,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self.rows(py, (&x, names, None), threads, |said| said.scores)
+    }
+
+    /// All labels of each row by number, best first.
+    fn order<'py>(
+        &self,
+        py: Python<'py>,
+        x: Rows<'py>,
+        names: Option<Vec<String>>,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let pick = |said: TagPrediction| ranked(&said.values).into_iter().map(i64::from).collect();
+        self.rows(py, (&x, names, None), threads, pick)
+    }
+
+    /// The place of each label in the set that is given to a row, 1 for the best; 0 for labels that are not in it.
+    fn chosen<'py>(
+        &self,
+        py: Python<'py>,
+        x: Rows<'py>,
+        names: Option<Vec<String>>,
+        answers: Option<Answers<'py>>,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        self.rows(py, (&x, names, answers.as_ref()), threads, |said| {
+            let mut places = vec![0; said.values.len()];
+            said.chosen.iter().zip(1..).for_each(|(&label, place)| places[label as usize] = place);
+            places
+        })
+    }
+
+    /// The mean of a metric over the items that count, and labels that the model does not know.
+    #[allow(clippy::too_many_arguments)]
+    fn measure(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        x: Rows<'_>,
+        names: Option<Vec<String>>,
+        labels: Vec<String>,
+        yes: Lists<'_>,
+        unknown: Option<Lists<'_>>,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<(f64, Vec<String>)> {
+        let (metric, tagger) = (metric(name)?, &self.model.tagger);
+        let mut set = labelled(self.features(&x, names)?, labels, &yes, unknown.as_ref())?;
+        let (_, strange) = tagger.prepare(&mut set).map_err(raised)?;
+        let value =
+            work(py, threads, || Ok(tagger.evaluate(&set, &set.all(), &[metric], &Convention::STANDARD)?.mean(0)))?;
+        Ok((if metric.is_loss() { -value } else { value }, strange))
+    }
+
+    /// The next label to ask about, for one row; none where nothing is left to ask.
+    #[allow(clippy::too_many_arguments)]
+    fn question<'py>(
+        &self,
+        py: Python<'py>,
+        x: Rows<'py>,
+        names: Option<Vec<String>>,
+        answers: Answers<'py>,
+        skipped: Vec<u32>,
+        strategy: &str,
+        k: Option<usize>,
+        seed: u64,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<Option<Asked>> {
+        let strategy: Strategy = strategy.parse().map_err(raised)?;
+        let (set, tagger) = (self.set(&x, names)?, &self.model.tagger);
+        let clamp = clamps(&answers, set.len(), tagger.labels.len())?.pop().unwrap_or_default();
+        let given = clamp.iter().filter(|&&clamp| clamp != Clamp::Free).count() + skipped.len();
+        work(py, threads, || {
+            let (item, mut scratch) = (tagger.score(&tagger.scaled(&set), 0), TagWork::default());
+            let known = Known { count: k.map_or(Count::Learned, Count::Told), clamp: &clamp, skipped: &skipped };
+            let mut random = ask::generator(seed, 0, given);
+            let Some(next) = ask::next(tagger, &item, &known, strategy, &mut random, &mut scratch)? else {
+                return Ok(None);
+            };
+            let (yes, no) = ask::sides(tagger, &item, &known, next.label, &mut scratch)?;
+            let label = next.label as usize;
+            let probability = match (tagger.trainer, k) {
+                (Trainer::Margin, _) => None,
+                (Trainer::Likelihood, None) => Some(tagger.values(&item, &clamp, &mut scratch)?.0[label]),
+                (Trainer::Likelihood, Some(k)) => {
+                    Some(tagger.values_at(&item, &Subsets { k, clamp: &clamp }, &mut scratch)?[label])
+                }
+            };
+            Ok(Some((label, yes, no, probability, next.value)))
+        })
+    }
+
+    /// What two labels of a row have, the largest difference first; a label that is not given is the best of the others.
+    #[allow(clippy::too_many_arguments)]
+    fn explain(
+        &self,
+        py: Python<'_>,
+        x: Rows<'_>,
+        names: Option<Vec<String>>,
+        row: usize,
+        above: Option<usize>,
+        below: Option<usize>,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<Vec<Reason>> {
+        let (set, tagger) = (self.set(&x, names)?, &self.model.tagger);
+        let wrong = |expected: &str, found: String| ordain::Error::Data { expected: expected.into(), found };
+        if row >= set.len() {
+            return Err(raised(wrong("a row of X", format!("{row} of {}", set.len()))));
+        }
+        let reasons = work(py, threads, || {
+            let said = tagger.predict(&set, &[row as u32])?;
+            let mut rest = said.iter().flat_map(|item| ranked(&item.values)).map(|label| label as usize);
+            let mut other = |given: Option<usize>| rest.find(|&label| given != Some(label));
+            let (above, below) = match above {
+                Some(above) => (Some(above), below.or_else(|| other(Some(above)))),
+                None => (other(below), below.or_else(|| other(None))),
+            };
+            match (above, below) {
+                (Some(above), Some(below)) if above != below => tagger.explain(&set, row, above, below),
+                _ => Err(wrong("two different labels", "one".into())),
+            }
+        })?;
+        let one = |r: TagReason| {
+            let link = r.what.starts_with("link to ");
+            (r.what, r.above, r.below, link)
+        };
+        Ok(reasons.into_iter().map(one).collect())
+    }
+
+    /// The number of a label.
+    fn label(&self, name: &str) -> PyResult<usize> {
+        let labels = &self.model.tagger.labels;
+        let found = labels.iter().position(|label| label == name);
+        found.ok_or_else(|| raised(ordain::Error::unknown("label", name, labels)))
+    }
+
+    /// Weights on scaled features, one row for each label, and what is added to each label.
+    #[allow(clippy::type_complexity)]
+    fn linear<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>)> {
+        let tagger = &self.model.tagger;
+        let (weights, added) = tagger.linear();
+        let (n, d) = (tagger.labels.len(), tagger.columns.names.len());
+        let rows: Vec<f64> = (0..n).flat_map(|label| weights.iter().skip(label).step_by(n).copied()).collect();
+        Ok((rows.into_pyarray(py).reshape([n, d])?, added.into_pyarray(py)))
+    }
+
+    /// The links, one row for each label of the core.
+    #[getter]
+    fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let star = &self.model.tagger.star;
+        let core = star.core().len();
+        let links: Vec<f64> = (0..core).flat_map(|c| star.links(c)).copied().collect();
+        links.into_pyarray(py).reshape([core, star.len()])
+    }
+
+    /// Whether labels have probabilities.
+    #[getter]
+    fn probabilistic(&self) -> bool {
+        self.model.tagger.trainer == Trainer::Likelihood
+    }
+
+    /// Whether it does worse on validation than a classifier for each label.
+    #[getter]
+    fn below_floor(&self) -> bool {
+        self.model.facts.below_floor()
+    }
+}
