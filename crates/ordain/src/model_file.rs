@@ -4,7 +4,7 @@
 //! whatever is damaged, too new or inconsistent.
 
 use crate::data::scale::{Affine, Scale};
-use crate::data::{Columns, Missing, read_whole, write_whole};
+use crate::data::{Columns, Missing, peek, read_whole, write_whole};
 use crate::error::{Error, Result};
 use crate::kernel::{Expansion, Kernel, Part};
 use crate::matrix::Matrix;
@@ -368,10 +368,7 @@ pub fn load_match_with_header(path: &Path) -> Result<(FittedMatch, MatchHeader)>
 
 /// Whether the file begins as a model file does: eight bytes of length, then JSON that names ordain.
 pub fn is_model(path: &Path) -> bool {
-    use std::io::Read;
-    let mut start = vec![];
-    let read = std::fs::File::open(path).and_then(|file| file.take(64).read_to_end(&mut start));
-    read.is_ok() && start.len() > 16 && start[8..].starts_with(b"{\"__metadata__\"")
+    peek(path, 64).is_ok_and(|start| start.len() > 16 && start[8..].starts_with(b"{\"__metadata__\""))
 }
 
 /// Reads a ranker from the bytes of its file; `path` is for messages.
@@ -535,7 +532,8 @@ impl<'a> Opened<'a> {
     }
 }
 
-fn ranker(bytes: &[u8], path: &Path) -> Result<(Fitted, Header)> {
+/// Reads a ranker and its header from the bytes of its file; `path` is for messages.
+pub fn ranker(bytes: &[u8], path: &Path) -> Result<(Fitted, Header)> {
     let refusal = Refusal { path };
     let opened = Opened::new(bytes, &refusal)?;
     opened.need_task("rank")?;
@@ -568,7 +566,8 @@ fn ranker(bytes: &[u8], path: &Path) -> Result<(Fitted, Header)> {
     Ok((Fitted { ranker, facts: parsed.facts.clone(), journal }, parsed))
 }
 
-fn annotator(bytes: &[u8], path: &Path) -> Result<(FittedTags, TagHeader)> {
+/// Reads an annotator and its header from the bytes of its file; `path` is for messages.
+pub fn annotator(bytes: &[u8], path: &Path) -> Result<(FittedTags, TagHeader)> {
     let refusal = Refusal { path };
     let opened = Opened::new(bytes, &refusal)?;
     opened.need_task("annotate")?;
@@ -611,7 +610,8 @@ fn annotator(bytes: &[u8], path: &Path) -> Result<(FittedTags, TagHeader)> {
     Ok((FittedTags { tagger, facts: parsed.facts.clone() }, parsed))
 }
 
-fn matcher(bytes: &[u8], path: &Path) -> Result<(FittedMatch, MatchHeader)> {
+/// Reads a matcher and its header from the bytes of its file; `path` is for messages.
+pub fn matcher(bytes: &[u8], path: &Path) -> Result<(FittedMatch, MatchHeader)> {
     let refusal = Refusal { path };
     let opened = Opened::new(bytes, &refusal)?;
     opened.need_task("match")?;

@@ -5,7 +5,7 @@ use super::arff_header::{self, Attribute, Kind, Line, Plan, skip};
 use super::arff_value::{bit, choice, index, label_expected, numeric, token, weighted};
 use super::label_xml;
 use super::layout::{self, Problem, Refusal};
-use super::source::{Source, plain_name};
+use super::source::{NO_CONTROL, Source, control, plain_name};
 use super::tagging::{Part, TagReading, extension, once};
 use super::tags::Lists;
 use crate::error::{Error, Result};
@@ -77,7 +77,7 @@ fn labels_of(path: &Path, reading: &TagReading) -> Result<Vec<String>> {
         [one] => label_xml::read(one),
         // the listing of a folder may spell it otherwise than the path does
         several if several.iter().any(|file| file.file_name() == own.file_name()) => label_xml::read(&own),
-        _ if !path.is_file() && path.as_os_str() != "-" => Source::open(path).map(|_| vec![]),
+        _ if !path.exists() && path.as_os_str() != "-" => Source::open(path).map(|_| vec![]),
         none_or_some => Err(Error::Content {
             path: path.into(),
             expected:
@@ -119,12 +119,12 @@ fn header(path: &Path, source: &mut Source) -> Result<(Vec<Attribute>, Vec<u8>, 
     }
 }
 
-/// The line without its end; refuses lines that end in CR alone, and zero bytes.
+/// The line without its end; refuses control bytes, but for those of a comment.
 fn plain(line: &[u8]) -> std::result::Result<&[u8], Refusal> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    match memchr::memchr2(b'\r', 0, line) {
-        Some(at) => Err((at, "text without zero bytes, and lines that end in LF".into(), 1)),
-        None => Ok(line),
+    match control(line) {
+        Some(at) if line[skip(line, 0)..].first() != Some(&b'%') => Err((at, NO_CONTROL.into(), 1)),
+        _ => Ok(line),
     }
 }
 

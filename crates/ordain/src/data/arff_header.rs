@@ -52,7 +52,7 @@ pub(super) struct Plan {
 
 /// Reads a line of the header.
 pub(super) fn line(text: &[u8], number: usize) -> Result<Line, Refusal> {
-    let start = text.len() - text.trim_ascii_start().len();
+    let start = skip(text, 0);
     if start == text.len() || text[start] == b'%' {
         return Ok(Line::Nothing);
     }

@@ -2,13 +2,13 @@
 
 use super::layout::{self, Rows};
 use super::letor::{Piece, Rules};
-use super::source::{Source, plain_name};
+use super::sniff::kind;
+use super::source::{Source, plain_name, read_lines};
 use super::strings::Strings;
 use super::{Columns, RankSet, table};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
-use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -78,10 +78,10 @@ impl Builder {
     fn file(&mut self, path: &Path) -> Result<()> {
         let name = plain_name(path);
         let before = self.grades.len();
-        match name.extension().and_then(|e| e.to_str()) {
-            Some("csv") => table::read(path, b',', self)?,
-            Some("tsv") => table::read(path, b'\t', self)?,
-            Some("parquet") => {
+        match kind(path).as_str() {
+            "csv" => table::read(path, b',', self)?,
+            "tsv" => table::read(path, b'\t', self)?,
+            "parquet" => {
                 return Err(Error::Content {
                     path: path.into(),
                     expected: "LETOR text, CSV or TSV (this build reads no Parquet)".into(),
@@ -198,16 +198,8 @@ impl Builder {
                 found: "neither".into(),
             });
         };
-        let mut text = String::new();
-        Source::open(&file)?.take(1 << 30).read_to_string(&mut text).map_err(|reason| Error::Io {
-            path: file.clone(),
-            action: "read",
-            reason,
-        })?;
         let (mut total, mut number) = (0usize, 0);
-        for (line, word) in
-            text.trim_start_matches('\u{feff}').lines().enumerate().map(|(i, line)| (i + 1, line.trim()))
-        {
+        for (line, word) in (1..).zip(&read_lines(&file)?) {
             if word.is_empty() {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Text parsed in pieces on all threads, and rows of features put together from the pieces in the order of the file.
 
 use super::letor::Piece;
-use super::source::Source;
+use super::source::{Source, control, control_name};
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Features, Matrix};
 use rayon::prelude::*;
@@ -29,6 +29,7 @@ impl Problem {
     pub(super) fn new(line: usize, text: &[u8], (at, expected, len): Refusal) -> Self {
         let shown = &text[at.min(text.len())..(at + len.min(60)).min(text.len())];
         let found = match String::from_utf8_lossy(shown).trim() {
+            _ if control(&shown[..shown.len().min(1)]).is_some() => control_name(shown[0]),
             "" if text[at.min(text.len())..].trim_ascii().is_empty() => "the end of the line".to_owned(),
             "" => "nothing".to_owned(),
             word => format!("{word:?}"),

@@ -6,6 +6,7 @@
 
 use super::layout::{Problem, Refusal};
 use super::number::{self, Value};
+use super::source::{NO_CONTROL, control};
 use super::strings::Strings;
 use std::borrow::Cow;
 
@@ -72,6 +73,9 @@ impl Piece {
     /// Parses whole lines.
     pub(crate) fn parse(&mut self, text: &[u8], rules: Rules) {
         self.clear();
+        // one look at all bytes spares most files a look at each line
+        let doubtful = |b: u8| (b < b' ') & (b != b'\t') & (b != b'\n') | (b == 0x7f);
+        let doubtful = text.iter().fold(false, |any, &b| any | doubtful(b));
         let mut rest = text;
         while !rest.is_empty() {
             let (line, after) = match memchr::memchr(b'\n', rest) {
@@ -80,7 +84,9 @@ impl Piece {
             };
             rest = after;
             self.lines += 1;
-            if let Err(refusal) = self.line(line, rules) {
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            let refused = if doubtful { plain(line) } else { Ok(()) };
+            if let Err(refusal) = refused.and_then(|()| self.line(line, rules)) {
                 self.problem = Some(Problem::new(self.lines, line, refusal));
                 return;
             }
@@ -89,12 +95,6 @@ impl Piece {
 
     #[inline]
     fn line(&mut self, line: &[u8], rules: Rules) -> Result<(), Refusal> {
-        let text = line.strip_suffix(b"\r").unwrap_or(line);
-        if let Some(at) = memchr::memchr2(b'\r', 0, text)
-            && text[at..].iter().any(|&b| b != b'\r')
-        {
-            return Err((at, "text without zero bytes, and lines that end in LF".into(), 1));
-        }
         let mut at = skip(line, 0);
         match line.get(at) {
             None => return Ok(()),
@@ -285,10 +285,7 @@ impl Piece {
 
     /// `#N: name` gives column N a name; any other comment line is a comment.
     fn header(&mut self, text: &[u8]) {
-        let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
-        if digits == 0 || text.get(digits) != Some(&b':') {
-            return;
-        }
+        let Some(digits) = named(text) else { return };
         let name = String::from_utf8_lossy(&text[digits + 1..]).trim().to_owned();
         if let Some(index) = std::str::from_utf8(&text[..digits]).ok().and_then(|n| n.parse().ok())
             && !name.is_empty()
@@ -296,6 +293,22 @@ impl Piece {
             self.names.push((index, name));
         }
     }
+}
+
+/// Refuses control bytes, but for those of a line that is a comment and names no column.
+#[cold]
+fn plain(line: &[u8]) -> Result<(), Refusal> {
+    match control(line) {
+        None => Ok(()),
+        Some(_) if line.trim_ascii_start().strip_prefix(b"#").is_some_and(|text| named(text).is_none()) => Ok(()),
+        Some(at) => Err((at, NO_CONTROL.into(), 1)),
+    }
+}
+
+/// The number of digits before the colon of `N: name`.
+fn named(comment: &[u8]) -> Option<usize> {
+    let digits = comment.iter().take_while(|b| b.is_ascii_digit()).count();
+    (digits > 0 && comment.get(digits) == Some(&b':')).then_some(digits)
 }
 
 #[inline]

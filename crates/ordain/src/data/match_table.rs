@@ -1,9 +1,9 @@
 //! CSV and TSV of edges: `problem`, `left`, `right`, `matched`; every other column is a feature.
 
 use super::build::short;
+use super::cells::Cells;
 use super::matching::Part;
 use super::number::{self, Value};
-use super::table::{broken, line_at, open, refuse_cell};
 use super::tagging::once;
 use super::{Clash, Clashing, Columns, EdgeRows, Truth};
 use crate::error::{Error, Result};
@@ -13,9 +13,7 @@ use std::path::Path;
 /// The columns that are no features.
 pub(super) const SPECIAL: [&str; 4] = ["problem", "left", "right", "matched"];
 
-pub(super) fn read(path: &Path, delimiter: u8, keep_missing: bool) -> Result<Part> {
-    let (mut reader, header) = open(path, delimiter)?;
-    let broken = |error: csv::Error| broken(path, error);
+pub(super) fn read(path: &Path, (mut table, header): (Cells, Vec<String>), keep_missing: bool) -> Result<Part> {
     let find = |name: &str| header.iter().position(|h| h.eq_ignore_ascii_case(name));
     let special = SPECIAL.map(find);
     let [problem, Some(left), Some(right), matched] = special else {
@@ -28,10 +26,9 @@ pub(super) fn read(path: &Path, delimiter: u8, keep_missing: bool) -> Result<Par
         let found = format!("{:?} twice", short(twice));
         return Err(Error::Content { path: path.into(), expected: "each column name once".into(), found });
     }
-    let (mut values, mut rows, mut bytes) = (vec![], EdgeRows::default(), vec![]);
-    let mut record = csv::ByteRecord::new();
-    while reader.read_byte_record(&mut record).map_err(broken)? {
-        let refuse = |j: usize, expected: String| refuse_cell(path, &record, &header, j, expected);
+    let (mut values, mut rows, mut lines) = (vec![], EdgeRows::default(), vec![]);
+    while let Some(record) = table.next()? {
+        let refuse = |j: usize, expected: String| record.refuse(j, expected);
         let text = |j: usize| std::str::from_utf8(record[j].trim_ascii());
         let id = |j: usize| match text(j) {
             Ok("") => Err(refuse(j, format!("the id of a {} item", SPECIAL[if j == left { 1 } else { 2 }]))),
@@ -51,7 +48,7 @@ pub(super) fn read(path: &Path, delimiter: u8, keep_missing: bool) -> Result<Par
             Some((j, _)) => return Err(refuse(j, "1, 0, or nothing where it is not known".into())),
         };
         rows.push(name, id(left)?, id(right)?, truth);
-        bytes.push(record.position().map_or(0, csv::Position::byte));
+        lines.push(record.line());
         for &j in &features {
             values.push(match number::whole(record[j].trim_ascii()) {
                 Value::Number(x) => x,
@@ -71,7 +68,7 @@ pub(super) fn read(path: &Path, delimiter: u8, keep_missing: bool) -> Result<Par
         }
     }
     let named = problem.is_some();
-    let (problems, order) = rows.grouped().map_err(|clash| refused(path, &bytes, &clash))?;
+    let (problems, order) = rows.grouped().map_err(|clash| refused(path, &lines, &clash))?;
     let mut features = Features::Dense(Matrix::new(values, names.len()));
     if !names.is_empty() && !order.is_sorted() {
         features.permute_rows(&order);
@@ -81,8 +78,8 @@ pub(super) fn read(path: &Path, delimiter: u8, keep_missing: bool) -> Result<Par
 }
 
 /// The refusal of two rows, by their lines.
-fn refused(path: &Path, bytes: &[u64], clash: &Clash) -> Error {
-    let [first, again] = clash.rows.map(|row| line_at(path, bytes[row]));
+fn refused(path: &Path, lines: &[usize], clash: &Clash) -> Error {
+    let [first, again] = clash.rows.map(|row| lines[row]);
     let shown = |name: &str| format!("{:?}", short(name));
     let problem = shown(&clash.problem);
     let (expected, found) = match &clash.what {

@@ -1,6 +1,7 @@
 //! Writing problems of matching: a table of edges, or the shape contexts of points.
 
 use super::build::short;
+use super::cells::{check_writable, open};
 use super::match_table::SPECIAL;
 use super::matching::separator;
 use super::points::{self, FRAMES, Names, SIDES};
@@ -9,6 +10,7 @@ use super::source::write_whole;
 use super::tagging::extension;
 use super::{MatchSet, Missing, Truth};
 use crate::error::{Error, Result};
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -46,6 +48,8 @@ pub fn write_matches(set: &MatchSet, path: &Path) -> Result<()> {
             return refuse("names and ids that are not empty, without white space around them", id);
         }
     }
+    let ids = set.problems().iter().flat_map(|p| std::iter::once(&p.name).chain(&p.left).chain(&p.right));
+    check_writable(&set.columns.names, ids.map(Cow::from))?;
     write_whole(path, |out| edges(set, delimiter, out))
 }
 
@@ -97,7 +101,7 @@ fn edges(set: &MatchSet, delimiter: u8, out: &mut dyn Write) -> io::Result<()> {
 /// ```
 pub fn write_contexts(points: &Path, path: &Path) -> Result<usize> {
     let delimiter = table_name(path)?;
-    let read = points::read(points, separator(points)?, Missing::Zero)?;
+    let read = points::read(points, open(points, separator(points)?)?, Missing::Zero)?;
     write_whole(path, |out| {
         let mut out = csv::WriterBuilder::new().delimiter(delimiter).from_writer(out);
         let head = if matches!(read.names, Names::Frames(_)) { &FRAMES[..2] } else { &SIDES[..3] };

@@ -1,8 +1,8 @@
 //! From files to one [`MatchSet`]: each file is read by its header, and the parts are joined by the names of columns.
 
 use super::build::short;
-use super::source::Source;
-use super::tagging::{extension, stacked};
+use super::sniff::{column_names, kind};
+use super::tagging::stacked;
 use super::{Columns, MatchSet, Missing, PointFeature, Problem, match_table, points};
 use crate::error::{Error, Result};
 use crate::matrix::Features;
@@ -153,7 +153,7 @@ pub fn read_match_splits(paths: &[PathBuf], reading: &MatchReading) -> Result<(M
 /// Whether a file holds problems of matching, as far as its header tells: the columns `left` and `right`, or `side`,
 /// `id`, `x` and `y`, or `frame`, `point`, `x` and `y`, and neither `qid` nor `labels`.
 ///
-/// Only CSV and TSV does; standard input and what cannot be read does not.
+/// Only CSV and TSV does; what cannot be read does not. A stream still has its beginning after the look.
 ///
 /// ```
 /// # let dir = tempfile::tempdir().unwrap();
@@ -162,18 +162,20 @@ pub fn read_match_splits(paths: &[PathBuf], reading: &MatchReading) -> Result<(M
 /// assert!(ordain::data::is_matches(&path));
 /// ```
 pub fn is_matches(path: &Path) -> bool {
-    let delimiter = match extension(path).as_str() {
-        "csv" => b',',
-        "tsv" => b'\t',
+    let names: HashSet<String> = match kind(path).as_str() {
+        "csv" => column_names(path, b','),
+        "tsv" => column_names(path, b'\t'),
         _ => return false,
     };
-    let Ok(source) = Source::open(path) else { return false };
-    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(source);
-    let plain = |field: &[u8]| field.strip_prefix(b"\xef\xbb\xbf").unwrap_or(field).trim_ascii().to_ascii_lowercase();
-    let Ok(header) = reader.byte_headers() else { return false };
-    let names: HashSet<Vec<u8>> = header.iter().map(plain).collect();
-    let has = |name: &str| names.contains(name.as_bytes());
+    let has = |name: &str| names.contains(name);
     !has("qid") && !has("labels") && (has("left") && has("right") || points::is_points(has))
+}
+
+/// Whether a file holds points of frames, as far as its header tells: the columns `frame`, `point`, `x` and `y`, and no
+/// edges. What cannot be read does not. A stream still has its beginning after the look.
+pub fn is_frames(path: &Path) -> bool {
+    let names = column_names(path, if kind(path) == "tsv" { b'\t' } else { b',' });
+    points::FRAMES.iter().all(|&name| names.contains(name)) && !names.contains("left")
 }
 
 /// The columns of a table, for a message.
@@ -198,8 +200,7 @@ pub(super) fn separator(path: &Path) -> Result<u8> {
         let expected = "a file of CSV or TSV".into();
         Err(Error::Content { path: path.into(), expected, found })
     };
-    match extension(path).as_str() {
-        _ if path.as_os_str() == "-" => refuse("standard input".into()),
+    match kind(path).as_str() {
         "tsv" => Ok(b'\t'),
         other @ ("parquet" | "arff" | "xml" | "json" | "jsonl" | "html" | "ordain" | "run" | "qrels" | "qrel") => {
             refuse(format!("a .{other} file"))
@@ -213,19 +214,18 @@ fn file(path: &Path, reading: &MatchReading) -> Result<Part> {
         Err(Error::Content { path: path.into(), expected: expected.into(), found: found.into() })
     };
     let delimiter = separator(path)?;
-    let (_, header) = super::table::open(path, delimiter)?;
+    let (rows, header) = super::cells::open(path, delimiter)?;
     let has = |name: &str| header.iter().any(|h| h.eq_ignore_ascii_case(name));
     let (edges, points) = (has("left") && has("right"), points::is_points(has));
     if !(edges || points) {
         return Err(no_format(path, &header));
     }
-    drop(header); // it may be long, and is read again
     let part = match edges {
         true if reading.pairs.is_some() => {
             return content("points of frames (frame,point,x,y), to which --pairs belongs", "a table of edges");
         }
-        true => match_table::read(path, delimiter, reading.missing != Missing::Error)?,
-        false => points::problems(path, delimiter, reading)?,
+        true => match_table::read(path, (rows, header), reading.missing != Missing::Error)?,
+        false => points::problems(path, (rows, header), reading)?,
     };
     if part.columns.names.is_empty() {
         return content("features", "edges without any");

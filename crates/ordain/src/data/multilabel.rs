@@ -4,13 +4,12 @@
 use super::build::short;
 use super::layout::{self, Rows, distinct};
 use super::letor::{Piece, Rules};
-use super::source::Source;
+use super::source::{Source, control, read_lines};
 use super::tagging::{Part, TagReading, extension, once};
 use super::tags::Lists;
 use super::{Columns, Strings, label_xml};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 pub(super) fn read(path: &Path, reading: &TagReading) -> Result<Part> {
@@ -137,6 +136,10 @@ fn numbers(yes: &mut Lists, count: Option<u64>) -> Vec<String> {
 /// The three counts of a first line `items features labels`.
 pub(super) fn counts(text: &[u8]) -> Option<[u64; 3]> {
     let line = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len())];
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if control(line).is_some() {
+        return None;
+    }
     let mut words = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
     let mut number = || {
         let word = words.next().filter(|word| word.bytes().all(|b| b.is_ascii_digit()))?;
@@ -159,28 +162,17 @@ fn label_names(path: &Path, reading: &TagReading) -> Result<Option<(PathBuf, Vec
     if extension(&file) == "xml" {
         return label_xml::read(&file).map(|names| Some((file, names)));
     }
-    let io = |reason| Error::Io { path: file.clone(), action: "read", reason };
-    let mut text = vec![];
-    Source::open(&file)?.take(1 << 32).read_to_end(&mut text).map_err(io)?;
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text).trim_ascii_end();
-    let mut names = vec![];
-    for (line, name) in (1..).zip(text.split(|&b| b == b'\n')) {
-        let refuse = |expected: &str, found: String| Error::Parse {
-            path: file.clone(),
-            line,
-            column: 1,
-            expected: expected.into(),
-            found,
-        };
-        match std::str::from_utf8(name.trim_ascii()) {
-            Ok("") if text.is_empty() => {}
-            Ok("") => return Err(refuse("the name of a label", "an empty line".into())),
-            Ok(name) if name.contains(char::is_control) => {
-                return Err(refuse("the name of a label", format!("{:?}", short(name))));
-            }
-            Ok(name) => names.push(name.to_owned()),
-            Err(_) => return Err(refuse("a name in UTF-8", "other bytes".into())),
-        }
+    let mut names = read_lines(&file)?;
+    while names.pop_if(|last| last.is_empty()).is_some() {}
+    if let Some(line) = names.iter().position(|name| name.is_empty() || name.contains(char::is_control)) {
+        let (expected, found) = (
+            "the name of a label".into(),
+            match names[line].as_str() {
+                "" => "an empty line".into(),
+                name => format!("{:?}", short(name)),
+            },
+        );
+        return Err(Error::Parse { path: file, line: line + 1, column: 1, expected, found });
     }
     if names.is_empty() || names.len() >= u32::MAX as usize {
         let expected = "names of labels, one per line".into();

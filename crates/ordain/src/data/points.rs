@@ -1,11 +1,12 @@
 //! CSV and TSV of points: `problem,side,id,x,y`, or `frame,point,x,y` with a file of pairs of frames.
 
 use super::build::short;
+use super::cells::{Cells, open};
 use super::matching::{MatchReading, Part, Split};
 use super::number::{self, Value};
 use super::point_features::{Cloud, PointFeature, Prepared, problem};
-use super::table::{broken, line_at, open, refuse_cell};
-use super::tagging::{extension, once};
+use super::sniff::kind;
+use super::tagging::once;
 use super::{Columns, MatchSet, Missing, Truth};
 use crate::error::{Error, Result};
 use crate::matrix::{Features, Matrix};
@@ -44,8 +45,7 @@ pub(super) fn is_points(has: impl Fn(&str) -> bool) -> bool {
     SIDES[1..].iter().all(|name| has(name)) || FRAMES.iter().all(|name| has(name))
 }
 
-pub(super) fn read(path: &Path, delimiter: u8, missing: Missing) -> Result<Points> {
-    let (mut reader, header) = open(path, delimiter)?;
+pub(super) fn read(path: &Path, (mut rows, header): (Cells, Vec<String>), missing: Missing) -> Result<Points> {
     let find = |name: &str| header.iter().position(|h| h.eq_ignore_ascii_case(name));
     let sides = SIDES[1..].iter().all(|name| find(name).is_some());
     let (group, side, id) = match sides {
@@ -68,9 +68,8 @@ pub(super) fn read(path: &Path, delimiter: u8, missing: Missing) -> Result<Point
     let mut index: HashMap<(Box<[u8]>, usize), usize> = HashMap::new();
     let (mut groups, mut seen) = (vec![], vec![]);
     let mut styles: Vec<usize> = (0..STYLES.len()).collect();
-    let mut record = csv::ByteRecord::new();
-    while reader.read_byte_record(&mut record).map_err(|error| broken(path, error))? {
-        let refuse = |j: usize, expected: String| refuse_cell(path, &record, &header, j, expected);
+    while let Some(record) = rows.next()? {
+        let refuse = |j: usize, expected: String| record.refuse(j, expected);
         let word = |j: usize, what: &str| match std::str::from_utf8(&record[j]).map(str::trim) {
             Err(_) => Err(refuse(j, format!("{what} in UTF-8"))),
             Ok("") => Err(refuse(j, what.into())),
@@ -100,14 +99,12 @@ pub(super) fn read(path: &Path, delimiter: u8, missing: Missing) -> Result<Point
         };
         let at = *index.entry((name.as_bytes().into(), hand)).or_insert_with(|| {
             groups.push((name, hand));
-            seen.push(HashMap::<String, u64>::new());
+            seen.push(HashMap::<String, usize>::new());
             clouds.push(Cloud::default());
             clouds.len() - 1
         });
         let point = word(id, "the id of a point")?;
-        let byte = record.position().map_or(0, csv::Position::byte);
-        if let Some(first) = seen[at].insert(point.clone(), byte) {
-            let first = line_at(path, first);
+        if let Some(first) = seen[at].insert(point.clone(), record.line()) {
             return Err(refuse(
                 id,
                 format!("each point of a {} once (the first is on line {first})", if sides { "side" } else { "frame" }),
@@ -223,8 +220,8 @@ impl MatchSet {
 }
 
 /// The problems of a file of points.
-pub(super) fn problems(path: &Path, delimiter: u8, reading: &MatchReading) -> Result<Part> {
-    let points = read(path, delimiter, reading.missing)?;
+pub(super) fn problems(path: &Path, table: (Cells, Vec<String>), reading: &MatchReading) -> Result<Part> {
+    let points = read(path, table, reading.missing)?;
     let content = |expected: &str, found: &str| Error::Content {
         path: path.into(),
         expected: expected.into(),
@@ -301,8 +298,8 @@ fn sides_of(sides: &[(String, bool)]) -> Vec<Pair> {
 
 /// Pairs of frames: `frame_a`, `frame_b`, and if they are there `split` and `problem`; other columns are ignored.
 fn read_pairs(path: &Path, points: &Path, frames: &[String]) -> Result<Vec<Pair>> {
-    let delimiter = if extension(path) == "tsv" { b'\t' } else { b',' };
-    let (mut reader, header) = open(path, delimiter)?;
+    let delimiter = if kind(path) == "tsv" { b'\t' } else { b',' };
+    let (mut rows, header) = open(path, delimiter)?;
     let find = |name: &str| header.iter().position(|h| h.eq_ignore_ascii_case(name));
     let (Some(a), Some(b)) = (find("frame_a"), find("frame_b")) else {
         return Err(Error::Parse {
@@ -316,9 +313,8 @@ fn read_pairs(path: &Path, points: &Path, frames: &[String]) -> Result<Vec<Pair>
     let (split, named) = (find("split"), find("problem"));
     let index: HashMap<&str, usize> = frames.iter().map(String::as_str).zip(0..).collect();
     let (mut pairs, mut used) = (vec![], HashSet::new());
-    let mut record = csv::ByteRecord::new();
-    while reader.read_byte_record(&mut record).map_err(|error| broken(path, error))? {
-        let refuse = |j: usize, expected: String| refuse_cell(path, &record, &header, j, expected);
+    while let Some(record) = rows.next()? {
+        let refuse = |j: usize, expected: String| record.refuse(j, expected);
         let word = |j: usize| std::str::from_utf8(&record[j]).map(str::trim).map_err(|_| refuse(j, "UTF-8".into()));
         let frame = |j: usize| {
             let frame = index.get(word(j)?).copied();

@@ -1,9 +1,8 @@
 //! Made-up pictures: points on the outline of a silhouette, sheared, with their shape contexts.
 
-use super::build::short;
+use super::cells::open;
 use super::matching::separator;
 use super::point_features::{Cloud, PointFeature, Prepared, problem};
-use super::table::{broken, line_at, open};
 use super::{Columns, MatchSet};
 use crate::error::{Error, Result};
 use crate::matrix::{Features, Matrix};
@@ -122,7 +121,7 @@ fn leaf() -> Vec<[f64; 2]> {
 /// # Ok::<(), ordain::Error>(())
 /// ```
 pub fn read_contours(path: &Path) -> Result<Vec<(String, Vec<[f64; 2]>)>> {
-    let (mut reader, header) = open(path, separator(path)?)?;
+    let (mut rows, header) = open(path, separator(path)?)?;
     if header.len() < 3 || header.len() % 2 == 0 {
         return Err(Error::Parse {
             path: path.into(),
@@ -132,15 +131,9 @@ pub fn read_contours(path: &Path) -> Result<Vec<(String, Vec<[f64; 2]>)>> {
             found: format!("{} columns", header.len()),
         });
     }
-    let (mut out, mut record) = (vec![], csv::ByteRecord::new());
-    while reader.read_byte_record(&mut record).map_err(|error| broken(path, error))? {
-        let refuse = |j: usize, expected: &str| Error::Parse {
-            path: path.into(),
-            line: record.position().map_or(1, |p| line_at(path, p.byte())),
-            column: j + 1,
-            expected: expected.into(),
-            found: format!("{:?} in column {:?}", short(&String::from_utf8_lossy(&record[j])), short(&header[j])),
-        };
+    let mut out = vec![];
+    while let Some(record) = rows.next()? {
+        let refuse = |j: usize, expected: &str| record.refuse(j, expected);
         let name = std::str::from_utf8(&record[0]).map_err(|_| refuse(0, "a name in UTF-8"))?.trim().to_owned();
         let number = |j: usize| match fast_float2::parse::<f64, _>(record[j].trim_ascii()) {
             Ok(x) if x.abs() <= super::points::LARGEST => Ok(x),

@@ -1,8 +1,9 @@
-//! Whether a file holds items with labels.
+//! What a file is, and whether it holds items with labels, by its name and its beginning.
 
 use super::multilabel::counts;
-use super::source::Source;
+use super::source::{BLOCK, is_stream, peek};
 use super::tagging::extension;
+use std::collections::HashSet;
 use std::path::Path;
 
 /// Rows that are looked at.
@@ -11,8 +12,8 @@ const ROWS: usize = 50;
 /// Whether a file holds items with labels rather than queries with documents, as far as its beginning tells.
 ///
 /// ARFF does; a table with a column `labels` does; text does whose first line counts items, features and labels, whose
-/// rows begin with labels between commas, or which has `labels.txt` beside it and no `qid:`. Standard input and what
-/// cannot be read do not.
+/// rows begin with labels between commas, or which has `labels.txt` beside it and no `qid:`. What cannot be read does not.
+/// A stream still has its beginning after the look.
 ///
 /// ```
 /// # let dir = tempfile::tempdir().unwrap();
@@ -21,30 +22,54 @@ const ROWS: usize = 50;
 /// assert!(ordain::data::is_tags(&path));
 /// ```
 pub fn is_tags(path: &Path) -> bool {
-    if path.as_os_str() == "-" {
-        return false;
-    }
-    match extension(path).as_str() {
+    let has_labels = |delimiter: u8| column_names(path, delimiter).contains("labels");
+    match kind(path).as_str() {
         "arff" => true,
-        "csv" => has_labels(path, b','),
-        "tsv" => has_labels(path, b'\t'),
+        "csv" => has_labels(b','),
+        "tsv" => has_labels(b'\t'),
         "parquet" | "xml" | "ordain" => false,
         _ => text(path),
     }
 }
 
-fn has_labels(path: &Path, delimiter: u8) -> bool {
-    let Ok(source) = Source::open(path) else { return false };
-    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(source);
-    let plain = |field: &[u8]| field.strip_prefix(b"\xef\xbb\xbf").unwrap_or(field).trim_ascii().to_ascii_lowercase();
-    let name = |field: &[u8]| plain(field) == b"labels";
-    reader.byte_headers().is_ok_and(|header| header.iter().any(name))
+/// What a file is by its name, in small letters; a stream whose name does not tell is what its first line says.
+///
+/// ARFF begins with `@` or `%`. The header of a table has separators and begins with no number, or it names one of the
+/// columns that ordain knows. All else is text.
+pub(super) fn kind(path: &Path) -> String {
+    let by_name = extension(path);
+    if !is_stream(path) || ["csv", "tsv", "arff", "parquet", "xml", "ordain"].contains(&by_name.as_str()) {
+        return by_name;
+    }
+    let Ok(text) = peek(path, BLOCK) else { return by_name };
+    let first = text.split(|&b| b == b'\n').map(<[u8]>::trim_ascii).find(|line| !line.is_empty()).unwrap_or(b"");
+    if matches!(first.first(), Some(b'@' | b'%')) {
+        return "arff".into();
+    }
+    let count = |sign: u8| memchr::memchr_iter(sign, first).count();
+    let (delimiter, name) = if count(b'\t') > count(b',') { (b'\t', "tsv") } else { (b',', "csv") };
+    let known = ["qid", "label", "labels", "left", "right", "frame", "side"];
+    let header = names_of(first, delimiter);
+    let word = first.first().is_some_and(|b| b.is_ascii_alphabetic() || matches!(b, b'"' | b'_') || *b >= 0x80);
+    let table = header.len() > 1 && (word || known.iter().any(|&name| header.contains(name)));
+    if table { name.into() } else { by_name }
+}
+
+/// The names of the columns of a table, in small letters; none where it cannot be read.
+pub(super) fn column_names(path: &Path, delimiter: u8) -> HashSet<String> {
+    peek(path, BLOCK).map_or_else(|_| HashSet::new(), |text| names_of(&text, delimiter))
+}
+
+fn names_of(text: &[u8], delimiter: u8) -> HashSet<String> {
+    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(text);
+    let name = |field: &[u8]| String::from_utf8_lossy(field).trim().to_ascii_lowercase();
+    reader.byte_headers().map_or_else(|_| HashSet::new(), |header| header.iter().map(name).collect())
 }
 
 fn text(path: &Path) -> bool {
-    let mut block = vec![];
-    if Source::open(path).and_then(|mut source| source.next_block(&mut block)).is_err() {
-        return false;
+    let Ok(mut block) = peek(path, BLOCK) else { return false };
+    if block.len() == BLOCK {
+        block.truncate(memchr::memrchr(b'\n', &block).map_or(BLOCK, |end| end + 1));
     }
     let mut lines = block.split(|&b| b == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
     if counts(&block).is_some() {

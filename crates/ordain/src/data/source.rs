@@ -4,10 +4,25 @@ use crate::error::{Error, Result};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-const BLOCK: usize = 8 << 20;
+/// Size of the blocks that are read at once.
+pub(super) const BLOCK: usize = 8 << 20;
+
+/// The mark that some programs put before UTF-8.
+pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// The beginnings of streams that somebody looked at: who reads a stream next begins with them.
+static BEGUN: Mutex<Vec<(PathBuf, Source)>> = Mutex::new(vec![]);
+
+/// Whether standard input was handed out: it comes once.
+static STDIN_GONE: AtomicBool = AtomicBool::new(false);
 
 /// An open text file, unpacked by its magic bytes; `-` is standard input.
+///
+/// A *stream* (standard input, a pipe, a FIFO) can be read once only. [`peek`] looks at its beginning and leaves it to the
+/// next [`Source::open`].
 pub(crate) struct Source {
     path: PathBuf,
     reader: Box<dyn Read + Send>,
@@ -18,19 +33,34 @@ pub(crate) struct Source {
 
 impl Source {
     pub(crate) fn open(path: &Path) -> Result<Self> {
+        let mut begun = begun();
+        if let Some(at) = begun.iter().position(|(begun, _)| begun == path) {
+            return Ok(begun.swap_remove(at).1);
+        }
+        drop(begun); // to open a FIFO waits for its writer
+        Self::anew(path)
+    }
+
+    fn anew(path: &Path) -> Result<Self> {
         let fail = |reason| Error::Io { path: path.into(), action: "open", reason };
         let raw: Box<dyn Read + Send> = if path.as_os_str() == "-" {
-            Box::new(io::stdin())
-        } else {
-            let file = File::open(path).map_err(fail)?;
-            if file.metadata().map_err(fail)?.is_dir() {
+            if STDIN_GONE.swap(true, Ordering::SeqCst) {
                 return Err(Error::Content {
                     path: path.into(),
-                    expected: "a file (a folder of folds is given with --folds)".into(),
-                    found: "a folder".into(),
+                    expected: "standard input once (give the other file a name)".into(),
+                    found: "it was read already".into(),
                 });
             }
-            Box::new(file)
+            Box::new(io::stdin())
+        } else {
+            if let Some(found) = no_text(&std::fs::metadata(path).map_err(fail)?.file_type()) {
+                return Err(Error::Content {
+                    path: path.into(),
+                    expected: "a file or a pipe (a folder of folds is given with --folds)".into(),
+                    found: found.into(),
+                });
+            }
+            Box::new(File::open(path).map_err(fail)?)
         };
         let reader = unpack(raw).map_err(fail)?;
         Ok(Self { path: path.into(), reader, at_end: false, started: false, carried: vec![] })
@@ -58,7 +88,7 @@ impl Source {
             self.at_end = got < want;
             if !self.started {
                 self.started = true;
-                if block.starts_with(b"\xef\xbb\xbf") {
+                if block.starts_with(BOM) {
                     block.drain(..3);
                 }
             }
@@ -78,6 +108,96 @@ impl Read for Source {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         self.reader.read(out)
     }
+}
+
+fn begun() -> MutexGuard<'static, Vec<(PathBuf, Source)>> {
+    BEGUN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a path is a stream (standard input, a pipe, a FIFO), which can be read once only.
+pub fn is_stream(path: &Path) -> bool {
+    path.as_os_str() == "-" || std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
+}
+
+/// The first bytes of a file, at most so many, unpacked and without the mark of UTF-8. A stream still has them after it.
+pub(crate) fn peek(path: &Path, most: usize) -> Result<Vec<u8>> {
+    let mut source = Source::open(path)?;
+    let mut start = vec![];
+    (&mut source.reader).take(most as u64).read_to_end(&mut start).map_err(|reason| Error::Io {
+        path: path.into(),
+        action: "read",
+        reason,
+    })?;
+    let text = start.strip_prefix(BOM).unwrap_or(&start).to_vec();
+    if is_stream(path) {
+        source.reader = Box::new(io::Cursor::new(start).chain(source.reader));
+        begun().push((path.into(), source));
+    }
+    Ok(text)
+}
+
+/// What a thing is that holds no text; `None` where it may.
+#[cfg(unix)]
+fn no_text(kind: &std::fs::FileType) -> Option<&'static str> {
+    use std::os::unix::fs::FileTypeExt;
+    match () {
+        () if kind.is_dir() => Some("a folder"),
+        () if kind.is_char_device() || kind.is_block_device() => Some("a device"),
+        () if kind.is_socket() => Some("a socket"),
+        () => None,
+    }
+}
+
+#[cfg(not(unix))]
+fn no_text(kind: &std::fs::FileType) -> Option<&'static str> {
+    kind.is_dir().then_some("a folder")
+}
+
+/// Where the first control byte is: any but the tab. Line ends are no part of `text`.
+#[inline]
+pub(crate) fn control(text: &[u8]) -> Option<usize> {
+    let is_control = |b: u8| (b < b' ') & (b != b'\t') | (b == 0x7f);
+    // without a branch, so that it is done for many bytes at a time
+    let any = text.iter().fold(false, |any, &b| any | is_control(b));
+    if any { text.iter().position(|&b| is_control(b)) } else { None }
+}
+
+/// What is expected where a control byte stands.
+pub(crate) const NO_CONTROL: &str = "text without control bytes (blanks are space and tab, lines end in LF or CRLF)";
+
+/// A control byte, as it is called in messages.
+pub(crate) fn control_name(byte: u8) -> String {
+    match byte {
+        b'\r' => "a CR without LF".into(),
+        b'\n' => "a line end".into(),
+        _ => format!("the byte 0x{byte:02x}"),
+    }
+}
+
+/// Lines of a small text file, numbered from 1, without their ends and the blanks around them; UTF-8, no control bytes.
+pub fn read_lines(path: &Path) -> Result<Vec<String>> {
+    let bytes = read_whole(path)?;
+    let mut lines: Vec<&[u8]> = bytes.split(|&b| b == b'\n').collect();
+    lines.pop_if(|last| last.is_empty());
+    let line = |(number, line): (usize, &[u8])| {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let refuse = |column: usize, expected: &str, found: String| Error::Parse {
+            path: path.into(),
+            line: number,
+            column,
+            expected: expected.into(),
+            found,
+        };
+        if let Some(at) = control(line) {
+            return Err(refuse(at + 1, NO_CONTROL, control_name(line[at])));
+        }
+        match std::str::from_utf8(line) {
+            Ok(text) if number == 1 => Ok(text.trim_start_matches('\u{feff}').trim().to_owned()),
+            Ok(text) => Ok(text.trim().to_owned()),
+            Err(error) => Err(refuse(error.valid_up_to() + 1, "text in UTF-8", "other bytes".into())),
+        }
+    };
+    (1..).zip(lines).map(line).collect()
 }
 
 fn unpack(mut raw: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {

@@ -2,8 +2,8 @@
 //! column of categories.
 
 use super::build::short;
+use super::cells::open;
 use super::number::{self, Value};
-use super::table::{broken, open, refuse_cell};
 use super::tagging::{Part, TagReading, once};
 use super::tags::Lists;
 use super::{Columns, Strings};
@@ -25,8 +25,7 @@ enum Labels {
 }
 
 pub(super) fn read(path: &Path, delimiter: u8, reading: &TagReading) -> Result<Part> {
-    let (mut reader, header) = open(path, delimiter)?;
-    let broken = |error: csv::Error| broken(path, error);
+    let (mut rows, header) = open(path, delimiter)?;
     once(path, "column", &header)?;
     let (labels, mut vocabulary) = labels_of(path, &header, reading)?;
     let is_label = |j: usize| match &labels {
@@ -46,9 +45,8 @@ pub(super) fn read(path: &Path, delimiter: u8, reading: &TagReading) -> Result<P
     let mut known: HashMap<String, u32> = vocabulary.iter().cloned().zip(0..).collect();
     let (mut values, mut items) = (vec![], Strings::default());
     let (mut yes, mut unknown, mut row) = (Lists::default(), Lists::default(), (vec![], vec![]));
-    let mut record = csv::ByteRecord::new();
-    while reader.read_byte_record(&mut record).map_err(broken)? {
-        let refuse = |j: usize, expected: String| refuse_cell(path, &record, &header, j, expected);
+    while let Some(record) = rows.next()? {
+        let refuse = |j: usize, expected: String| record.refuse(j, expected);
         for &j in &features {
             values.push(match number::whole(record[j].trim_ascii()) {
                 Value::Number(x) => x,

@@ -1,6 +1,7 @@
 //! Writing items with labels: Mulan ARFF with its XML, CSV, TSV, or text with `labels.txt`.
 
 use super::build::{is_index, short};
+use super::cells::check_writable;
 use super::source::{plain_name, read_whole, write_whole};
 use super::tagging::extension;
 use super::{Columns, TagSet, label_xml};
@@ -54,6 +55,8 @@ pub fn write_tags(set: &TagSet, path: &Path) -> Result<()> {
             {
                 return refuse("no feature named id, item or labels", &format!("{name:?}"));
             }
+            let ids = (0..set.len()).filter(|_| set.has_items()).map(|i| set.item(i));
+            check_writable(set.columns.names.iter().chain(&set.labels), ids)?;
             write_whole(path, |out| table(set, if kind == "csv" { b',' } else { b'\t' }, out))
         }
         "parquet" | "json" | "jsonl" | "xml" | "html" | "ordain" | "run" | "qrels" | "qrel" => Err(Error::Content {

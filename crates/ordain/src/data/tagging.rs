@@ -1,6 +1,7 @@
 //! From files to one [`TagSet`]: each file is read by its format, and the parts are joined by the names of columns and labels.
 
 use super::build::{Missing, short};
+use super::sniff::kind;
 use super::source::plain_name;
 use super::tags::Lists;
 use super::{Columns, Strings, TagSet, arff, multilabel, tag_table};
@@ -110,7 +111,7 @@ fn file(path: &Path, reading: &TagReading) -> Result<Part> {
     let content = |expected: &str, found: &str| {
         Err(Error::Content { path: path.into(), expected: expected.into(), found: found.into() })
     };
-    let kind = extension(path);
+    let kind = kind(path);
     let of_tables = reading.category.is_some() || reading.id.is_some() || !reading.ignore.is_empty();
     if of_tables && !matches!(kind.as_str(), "csv" | "tsv") {
         return content(

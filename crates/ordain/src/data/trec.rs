@@ -1,7 +1,8 @@
 //! TREC runs and judgements (qrels): what a search engine ranked, and what people said of it.
 
 use super::build::short;
-use super::source::Source;
+use super::layout::Problem;
+use super::source::{NO_CONTROL, Source, control};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 use std::path::Path;
@@ -88,8 +89,13 @@ fn lines(
         }
         for bytes in block.split_inclusive(|&b| b == b'\n') {
             line += 1;
+            let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+            let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+            if let Some(at) = control(bytes) {
+                return Err(Problem::new(line, bytes, (at, NO_CONTROL.into(), 1)).error(path, 0));
+            }
             let text = String::from_utf8_lossy(bytes);
-            let words: Vec<&str> = text.split_whitespace().collect();
+            let words: Vec<&str> = text.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
             if words.is_empty() {
                 continue;
             }

@@ -2,8 +2,10 @@
 
 use super::RankSet;
 use super::build::short;
+use super::cells::check_writable;
 use super::source::{plain_name, write_whole};
 use crate::error::{Error, Result};
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -29,9 +31,13 @@ pub fn write(set: &RankSet, path: &Path) -> Result<()> {
             found: name.clone(),
         });
     }
+    let check = || {
+        let documents = (0..set.rows()).filter(|_| set.has_documents()).map(|row| set.document(row));
+        check_writable(&set.columns.names, set.queries.iter().map(Cow::from).chain(documents))
+    };
     match plain_name(path).extension().and_then(|e| e.to_str()) {
-        Some("csv") => write_whole(path, |out| table(set, &rows, b',', out)),
-        Some("tsv") => write_whole(path, |out| table(set, &rows, b'\t', out)),
+        Some("csv") => check().and_then(|()| write_whole(path, |out| table(set, &rows, b',', out))),
+        Some("tsv") => check().and_then(|()| write_whole(path, |out| table(set, &rows, b'\t', out))),
         Some("qrels" | "qrel") => {
             set.need_grades()?;
             check_ids(set)?;
@@ -60,7 +66,7 @@ pub fn write(set: &RankSet, path: &Path) -> Result<()> {
             }
             if !set.columns.numbered
                 && let Some(name) =
-                    set.columns.names.iter().find(|n| n.trim() != *n || n.is_empty() || n.contains(['\n', '\r', '\0']))
+                    set.columns.names.iter().find(|n| n.trim() != *n || n.is_empty() || n.contains(char::is_control))
             {
                 return Err(Error::Data {
                     expected: "columns with names of one line (write .csv or .tsv instead)".into(),

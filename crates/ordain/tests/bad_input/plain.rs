@@ -18,10 +18,9 @@ pub(crate) struct Row {
 /// The rows of a file, or the line that is wrong (0 where it is not about one line).
 pub(crate) type Rows = Result<Vec<Row>, usize>;
 
-/// Whether a LETOR text may be refused although its rows can be told: for line ends that are only CR, for query ids
-/// that are not UTF-8, and for two columns of one name.
+/// Whether a LETOR text may be refused although its rows can be told: for query ids that are not UTF-8, and for two
+/// columns of one name.
 pub(crate) fn doubtful(text: &[u8], rows: &[Row]) -> bool {
-    let lone = text.split(|&b| b == b'\n').any(|line| trimmed(line).contains(&b'\r'));
     let ids: BTreeSet<u32> = rows.iter().flat_map(|row| row.values.keys().copied()).collect();
     let mut names: BTreeMap<u32, String> = ids.iter().map(|id| (*id, id.to_string())).collect();
     for line in text.split(|&b| b == b'\n' || b == b'\r') {
@@ -34,17 +33,26 @@ pub(crate) fn doubtful(text: &[u8], rows: &[Row]) -> bool {
         }
     }
     let distinct: BTreeSet<&String> = names.values().collect();
-    lone || distinct.len() < names.len() || rows.iter().any(|row| std::str::from_utf8(&row.query).is_err())
+    distinct.len() < names.len() || rows.iter().any(|row| std::str::from_utf8(&row.query).is_err())
 }
 
-/// Whether a text may be refused early for its bytes alone: CR inside of lines, or not UTF-8.
+/// Whether a text may be refused early for its bytes alone: not UTF-8.
 pub(crate) fn strange(text: &[u8]) -> bool {
-    text.split(|&b| b == b'\n').any(|line| trimmed(line).contains(&b'\r')) || std::str::from_utf8(text).is_err()
+    std::str::from_utf8(text).is_err()
 }
 
 /// A line without the CR at its end.
 fn trimmed(line: &[u8]) -> &[u8] {
-    &line[..line.iter().rposition(|&b| b != b'\r').map_or(0, |last| last + 1)]
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Whether a line has a byte that is neither text nor blank.
+fn has_control(line: &[u8]) -> bool {
+    line.iter().any(|&b| b.is_ascii_control() && b != b'\t')
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
 }
 
 fn number(token: &[u8]) -> Option<f64> {
@@ -63,14 +71,18 @@ fn value(token: &[u8], keep: bool) -> Option<f32> {
 pub(crate) fn letor(text: &[u8], sizes: Option<&[u8]>, keep: bool) -> Rows {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let (mut rows, mut loose) = (vec![], 0);
-    let lines = text.split(|&b| b == b'\n').enumerate();
-    for (i, line) in lines.flat_map(|(i, line)| trimmed(line).split(|&b| b == b'\r').map(move |part| (i, part))) {
-        if line.contains(&0) {
+    for (i, line) in text.split(|&b| b == b'\n').map(trimmed).enumerate() {
+        let start = line.iter().position(|&b| b > b' ').unwrap_or(line.len());
+        let rest = String::from_utf8_lossy(&line[start..]).into_owned();
+        let digits = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
+        let names_nothing = |text: &str| !text.split_once(':').is_some_and(|(name, _)| digits(name));
+        let comment = rest.strip_prefix('#').is_some_and(names_nothing);
+        if has_control(line) && !comment {
             return Err(i + 1);
         }
         let comment = line.iter().position(|&b| b == b'#');
         let words: Vec<&[u8]> =
-            line[..comment.unwrap_or(line.len())].split(|&b| b <= b' ').filter(|w| !w.is_empty()).collect();
+            line[..comment.unwrap_or(line.len())].split(|&b| is_blank(b)).filter(|w| !w.is_empty()).collect();
         let Some((grade, mut rest)) = words.split_first() else { continue };
         let mut row = Row { grade: Some(number(grade).ok_or(i + 1)?), ..Row::default() };
         match rest.split_first() {
@@ -113,6 +125,9 @@ pub(crate) fn letor(text: &[u8], sizes: Option<&[u8]>, keep: bool) -> Rows {
 /// The sizes above 0, if they add up to the number of rows.
 fn parsed_sizes(text: &[u8], rows: usize) -> Result<Vec<usize>, usize> {
     let text = std::str::from_utf8(text).map_err(|_| 0usize)?.trim_start_matches('\u{feff}');
+    if text.split('\n').any(|line| has_control(trimmed(line.as_bytes()))) {
+        return Err(0);
+    }
     let words = text.lines().map(str::trim).filter(|word| !word.is_empty());
     let sizes: Vec<usize> = words.map(|word| word.parse().map_err(|_| 0usize)).collect::<Result<_, _>>()?;
     let total = sizes.iter().try_fold(0usize, |sum, &n| sum.checked_add(n)).ok_or(0usize)?;
@@ -134,20 +149,13 @@ fn document(comment: &[u8]) -> Vec<u8> {
 /// A table without quotes.
 pub(crate) fn table(text: &[u8], delimiter: u8, keep: bool) -> Rows {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    // a line ends with LF, with CR, or with both
-    let (mut lines, mut line, mut number_of) = (vec![], vec![], 1);
-    for (i, &b) in text.iter().enumerate() {
-        if b == b'\n' || b == b'\r' {
-            lines.push((number_of, std::mem::take(&mut line)));
-            number_of += usize::from(b == b'\n' || text.get(i + 1) != Some(&b'\n'));
-        } else {
-            line.push(b);
-        }
-    }
-    lines.push((number_of, line));
+    let mut lines: Vec<(usize, &[u8])> = (1..).zip(text.split(|&b| b == b'\n').map(trimmed)).collect();
     lines.retain(|(_, line)| !line.is_empty());
     let fields = |line: &[u8]| line.split(|&b| b == delimiter).map(<[u8]>::to_vec).collect::<Vec<_>>();
-    let Some(((_, head), body)) = lines.split_first() else { return Err(0) };
+    let Some(((at, head), body)) = lines.split_first() else { return Err(0) };
+    if has_control(head) {
+        return Err(*at);
+    }
     let name = |f: &Vec<u8>| String::from_utf8_lossy(f).trim_start_matches('\u{feff}').trim().to_owned();
     let head: Vec<String> = fields(head).iter().map(name).collect();
     let find = |name: &str| head.iter().position(|h| h == name);
@@ -161,7 +169,7 @@ pub(crate) fn table(text: &[u8], delimiter: u8, keep: bool) -> Rows {
     let mut rows = vec![];
     for (at, line) in body {
         let fields: Vec<Vec<u8>> = fields(line).iter().map(|f| f.trim_ascii().to_vec()).collect();
-        if fields.len() != head.len() || fields[query].is_empty() {
+        if fields.len() != head.len() || fields[query].is_empty() || has_control(line) {
             return Err(*at);
         }
         let numeric = |j: Option<usize>| j.map(|j| number(&fields[j]).ok_or(*at)).transpose();
@@ -232,10 +240,14 @@ fn one(set: &RankSet, stored: usize, input: usize, row: &Row, ids: &[u32]) -> Ch
 pub(crate) fn run(run: &[u8], qrels: &[u8]) -> Option<Run> {
     let words = |text: &[u8]| -> Vec<Vec<String>> {
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-        let lines = text.split(|&b| b == b'\n').map(String::from_utf8_lossy);
-        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let lines = text.split(|&b| b == b'\n').map(trimmed).map(String::from_utf8_lossy);
+        let words =
+            |line: &str| line.split([' ', '\t']).filter(|w| !w.is_empty()).map(str::to_owned).collect::<Vec<_>>();
         lines.map(|line| words(&line)).filter(|words| !words.is_empty()).collect()
     };
+    if [run, qrels].iter().any(|text| text.split(|&b| b == b'\n').any(|line| has_control(trimmed(line)))) {
+        return None;
+    }
     let (run, qrels) = (words(run), words(qrels));
     if run.is_empty() || qrels.is_empty() {
         return None;
