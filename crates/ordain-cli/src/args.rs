@@ -68,7 +68,7 @@ pub(crate) enum Command {
 pub(crate) struct Fit {
     /// The method: ranksvm, rankmatch, dorm (rank); cstar, independent (annotate); matchmap, matchmargin (match)
     pub(crate) method: String,
-    /// Training files, packed (gzip, zstd) or not; - is standard input (not to match). To rank: LETOR text, CSV or TSV; to annotate: ARFF, CSV, TSV or text; to match: CSV or TSV with a row per edge (problem, left, right, features, matched) or a row per point (problem, side, id, x, y; or frame, point, x, y with --pairs)
+    /// Training files, packed (gzip, zstd) or not; - is standard input. To rank: LETOR text, CSV or TSV; to annotate: ARFF, CSV, TSV or text; to match: CSV or TSV with a row per edge (problem, left, right, features, matched) or a row per point (problem, side, id, x, y; or frame, point, x, y with --pairs)
     #[arg(required = true)]
     pub(crate) train: Vec<PathBuf>,
     /// Where to write the model

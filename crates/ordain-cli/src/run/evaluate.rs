@@ -257,11 +257,8 @@ pub(super) fn strongest(columns: &data::Columns, weights: &[f64]) -> Vec<(String
 
 /// One score per row of the input, put into stored order.
 fn read_scores(path: &Path, set: &RankSet) -> Result<Vec<f64>> {
-    let text = String::from_utf8_lossy(&data::read_whole(path)?).into_owned();
     let mut input = vec![];
-    for (line, word) in
-        text.lines().enumerate().map(|(i, line)| (i + 1, line.trim())).filter(|(_, word)| !word.is_empty())
-    {
+    for (line, word) in (1..).zip(&data::read_lines(path)?).filter(|(_, word)| !word.is_empty()) {
         match word.parse::<f64>() {
             Ok(score) if score.is_finite() => input.push(score),
             _ => {

@@ -1,6 +1,6 @@
 //! `ordain fit`.
 
-use super::{check_interrupt, check_not_input, check_output, fit_document, matches, tags, watched};
+use super::{check_interrupt, check_not_input, check_output, fit_document, looked, matches, tags, watched};
 use crate::args::Fit;
 use crate::plan::{self, Usage};
 use crate::screen::Screen;
@@ -48,15 +48,16 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
         &args.reading,
     )?;
     let start = Instant::now();
-    let (mut set, ranges) =
-        data::read(&parts, missing).map_err(|error| match parts.iter().flatten().find(|path| data::is_tags(path)) {
+    let (mut set, ranges) = data::read(&parts, missing).map_err(|error| {
+        match parts.iter().flatten().find(|path| looked(path, data::is_tags)) {
             Some(path) => ordain::Error::Content {
                 path: path.clone(),
                 expected: format!("queries with documents, because {} ranks", method.name()),
                 found: "items with labels, which cstar and independent are for".into(),
             },
             None => error,
-        })?;
+        }
+    })?;
     check_interrupt()?;
     screen.detail(&format!(
         "read {} documents of {} queries in {:.2} s",

@@ -18,10 +18,11 @@ use std::time::Instant;
 
 pub(super) fn run(args: &Inspect, screen: &Screen) -> Result<()> {
     if args.file.extension().is_some_and(|e| e == "ordain") || model_file::is_model(&args.file) {
-        return match model_file::load_any(&args.file)? {
-            Model::Rank(_) => model(&args.file, screen),
-            Model::Annotate(_) => tags::inspect::model(&args.file, screen),
-            Model::Match(_) => matches::inspect::model(&args.file, screen),
+        let bytes = ordain::data::read_whole(&args.file)?;
+        return match model_file::any_from_bytes(&bytes, &args.file)? {
+            Model::Rank(_) => model(&bytes, &args.file, screen),
+            Model::Annotate(_) => tags::inspect::model(&bytes, &args.file, screen),
+            Model::Match(_) => matches::inspect::model(&bytes, &args.file, screen),
         };
     }
     if matches::are_problems(&args.file, &args.reading) {
@@ -36,8 +37,8 @@ pub(super) fn run(args: &Inspect, screen: &Screen) -> Result<()> {
     data(&set, start.elapsed().as_secs_f64(), &args.file, screen)
 }
 
-fn model(path: &Path, screen: &Screen) -> Result<()> {
-    let (model, header) = model_file::load_with_header(path)?;
+fn model(bytes: &[u8], path: &Path, screen: &Screen) -> Result<()> {
+    let (model, header) = model_file::ranker(bytes, path)?;
     if screen.json {
         let mut json = serde_json::to_value(&header)?;
         if let Value::Object(map) = &mut json {

@@ -72,6 +72,11 @@ fn read_all(paths: &[PathBuf], missing: Missing) -> Result<RankSet> {
     Ok(ordain::data::read(&[files], missing)?.0)
 }
 
+/// Looks at a file that could not be read, for a better message. A stream is gone by then.
+fn looked(path: &Path, look: impl Fn(&Path) -> bool) -> bool {
+    !ordain::data::is_stream(path) && look(path)
+}
+
 /// A data set as a model wants it: its own rule for missing values, its columns.
 fn read_for(model: &Fitted, paths: &[PathBuf], screen: &Screen) -> Result<RankSet> {
     let mut set = read_all(paths, model.ranker.missing)?;

@@ -19,5 +19,6 @@ mod missing;
 mod predict;
 mod questions;
 mod shell;
+mod streams;
 mod support;
 mod tags;

@@ -60,7 +60,11 @@ impl Readings {
     /// Reads files as one set, and where each part of it is.
     fn read(&self, parts: &[Vec<PathBuf>]) -> Result<(Units, Vec<Range<usize>>)> {
         let strange = |wanted: &str, error: ordain::Error| -> anyhow::Error {
-            match parts.iter().flatten().find(|path| self.tags.labels.is_none() && data::is_matches(path)) {
+            match parts
+                .iter()
+                .flatten()
+                .find(|path| self.tags.labels.is_none() && super::looked(path, data::is_matches))
+            {
                 None => error.into(),
                 Some(path) => ordain::Error::Content {
                     path: path.clone(),

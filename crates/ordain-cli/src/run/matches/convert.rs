@@ -4,16 +4,15 @@ use crate::args::Convert;
 use crate::plan::{self, Usage};
 use crate::screen::Screen;
 use anyhow::Result;
-use ordain::data::{self, PointFeature, read_matches, write_contexts, write_matches};
+use ordain::data::{PointFeature, is_frames, read_matches, write_contexts, write_matches};
 use serde_json::json;
-use std::path::Path;
 
 pub(in crate::run) fn run(args: &Convert, screen: &Screen) -> Result<()> {
     let reading = plan::match_reading(&args.reading, &args.points)?;
     let output = args.output.display().to_string();
     let loud = screen.json && output != "-";
     if let ([input], None) = (args.input.as_slice(), &reading.pairs)
-        && is_frames(input)?
+        && is_frames(input)
     {
         if reading.features.iter().any(|feature| *feature != PointFeature::ShapeContext) {
             let text = "--features: points of frames alone give shape-context; with --pairs FILE, which says which frames belong together, all features of their edges";
@@ -36,14 +35,4 @@ pub(in crate::run) fn run(args: &Convert, screen: &Screen) -> Result<()> {
     }
     screen.say(&format!("wrote {} edges of {} to {output}", set.edges(), super::problems(set.len())));
     Ok(())
-}
-
-/// Whether a file holds points of frames, by its header.
-fn is_frames(path: &Path) -> Result<bool> {
-    let text = data::read_whole(path)?;
-    let header = text.split(|&b| b == b'\n').next().unwrap_or_default();
-    let words = String::from_utf8_lossy(header).to_lowercase();
-    let names: Vec<&str> =
-        words.split([',', '\t']).map(|word| word.trim_matches(['"', '\u{feff}', '\r', ' '])).collect();
-    Ok(["frame", "point", "x", "y"].iter().all(|name| names.contains(name)) && !names.contains(&"left"))
 }

@@ -17,8 +17,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-pub(in crate::run) fn model(path: &Path, screen: &Screen) -> Result<()> {
-    let (model, header) = model_file::load_match_with_header(path)?;
+pub(in crate::run) fn model(bytes: &[u8], path: &Path, screen: &Screen) -> Result<()> {
+    let (model, header) = model_file::matcher(bytes, path)?;
     let (matcher, facts) = (&model.matcher, &header.facts);
     if screen.json {
         let mut json = serde_json::to_value(&header)?;

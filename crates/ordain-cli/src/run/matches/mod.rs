@@ -43,8 +43,8 @@ pub(super) fn not_problems(error: Error, who: &str) -> Error {
     };
     let queries = matches!(&error, Error::Parse { found, .. } if found.contains("qid"));
     let found = match () {
-        () if is_matches(&path) => return error,
-        () if is_tags(&path) => "items with labels",
+        () if super::looked(&path, is_matches) => return error,
+        () if super::looked(&path, is_tags) => "items with labels",
         () if queries => "queries with documents",
         () => return error,
     };

@@ -108,14 +108,13 @@ pub(in crate::run) fn skipped(result: &Evaluation) -> String {
 
 /// One line per item with one score per label, apart by white space or commas.
 pub(in crate::run) fn read_scores(path: &Path, set: &TagSet) -> Result<Vec<f64>> {
-    let text = String::from_utf8_lossy(&data::read_whole(path)?).into_owned();
     let (n, mut scores, mut items) = (set.labels.len(), vec![], 0);
-    for (i, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+    for (i, line) in data::read_lines(path)?.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
         let refuse = |column: usize, expected: String, found: String| {
             Err(Error::Parse { path: path.into(), line: i + 1, column, expected, found }.into())
         };
         let mut here = 0;
-        for word in line.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty()) {
+        for word in line.split([',', ' ', '\t']).filter(|word| !word.is_empty()) {
             match word.parse::<f64>() {
                 Ok(score) if score.is_finite() => scores.push(score),
                 _ => {

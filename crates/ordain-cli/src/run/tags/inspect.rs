@@ -16,8 +16,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-pub(in crate::run) fn model(path: &Path, screen: &Screen) -> Result<()> {
-    let (model, header) = model_file::load_tags_with_header(path)?;
+pub(in crate::run) fn model(bytes: &[u8], path: &Path, screen: &Screen) -> Result<()> {
+    let (model, header) = model_file::annotator(bytes, path)?;
     let (tagger, facts) = (&model.tagger, &header.facts);
     let core: Vec<&str> = header.core.iter().map(|&label| header.labels[label as usize].as_str()).collect();
     let count = Numbers::of(&tagger.count);

@@ -60,7 +60,9 @@ pub(super) fn are_items(path: &Path, reading: &Reading) -> bool {
 /// Says that a file holds queries, where that is why it cannot be read.
 fn not_items(error: ordain::Error, who: &str) -> ordain::Error {
     let problems = match &error {
-        ordain::Error::Parse { path, .. } | ordain::Error::Content { path, .. } if is_matches(path) => Some(path),
+        ordain::Error::Parse { path, .. } | ordain::Error::Content { path, .. } if super::looked(path, is_matches) => {
+            Some(path)
+        }
         _ => None,
     };
     if let Some(path) = problems {
