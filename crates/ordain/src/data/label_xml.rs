@@ -1,7 +1,7 @@
 //! The XML list of labels beside a Mulan ARFF file: the names of its `<label name="…">` tags, nested or not.
 
 use super::build::short;
-use super::source::read_whole;
+use super::source::{NO_CONTROL, control, control_name, read_whole};
 use super::tagging::once;
 use crate::error::{Error, Result};
 use std::path::Path;
@@ -10,6 +10,10 @@ use std::path::Path;
 pub(super) fn read(path: &Path) -> Result<Vec<String>> {
     let bytes = read_whole(path)?;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let ends = |at: usize| bytes[at] == b'\n' || bytes[at..].starts_with(b"\r\n");
+    if let Some(at) = (0..bytes.len()).find(|&at| control(&bytes[at..=at]).is_some() && !ends(at)) {
+        return Err(place(path, bytes, at, NO_CONTROL.into(), control_name(bytes[at])));
+    }
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let found = "other bytes".into();
         place(path, bytes, error.valid_up_to(), "XML in UTF-8".into(), found)
@@ -225,5 +229,7 @@ mod tests {
             ": expected each label name once, found \"a\" twice"
         );
         assert!(refusal("<labels></label>").contains("a closing tag"));
+        let found = refusal("<labels>\r\n<label name='a\u{1}b'/></labels>");
+        assert!(found.starts_with(":2:15: expected text without control bytes"), "{found}");
     }
 }
