@@ -37,6 +37,10 @@ pub mod traits;
 
 pub use error::{Error, Result};
 
+#[cfg(test)]
+#[path = "../tests/common/cases.rs"]
+mod cases;
+
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

@@ -138,7 +138,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(4000))]
+        #![proptest_config(ProptestConfig::with_cases(crate::cases::cases(4000)))]
         #[test]
         fn equals_the_standard_library(text in "[-+]?([0-9]\\.[0-9]{6}|[0-9]{1,12}\\.?[0-9]{0,20}|\\.[0-9]{1,9}|[0-9]{1,3}(\\.[0-9]{1,8})?[eE][-+]?[0-9]{1,2})") {
             check(&text);

@@ -268,7 +268,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(600))]
+        #![proptest_config(ProptestConfig::with_cases(crate::cases::cases(600)))]
         #[test]
         fn sweeps_equal_all_pairs(query in query(), weighted in any::<bool>()) {
             let grades: Vec<f64> = query.iter().map(|q| q.0).collect();

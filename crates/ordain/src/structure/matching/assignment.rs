@@ -818,7 +818,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(3000))]
+        #![proptest_config(ProptestConfig::with_cases(crate::cases::cases(3000)))]
         #[test]
         fn equals_enumeration((rows, cols, costs, slack) in problem(), way in way()) {
             let truth = if rows <= cols {

@@ -295,7 +295,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(200))]
+        #![proptest_config(ProptestConfig::with_cases(crate::cases::cases(200)))]
         #[test]
         fn the_recursion_equals_enumeration(
             s in prop::collection::vec(prop_oneof![-2.0..2.0f64, (-3..3i32).prop_map(f64::from)], 1..9),

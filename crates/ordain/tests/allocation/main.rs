@@ -1,0 +1,10 @@
+//! What allocates nothing once its buffers are made, with an allocator that counts.
+#![allow(clippy::unwrap_used)] // a test may panic
+
+mod assignment;
+mod best_matching;
+mod counting;
+mod partial_matchings;
+mod permanents;
+mod risk;
+mod star;

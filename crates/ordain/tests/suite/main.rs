@@ -1,0 +1,32 @@
+//! The tests of the library: one program, so that it is linked once. Each module is about one part; a new one is a file here and a line below.
+//!
+//! What needs more than a build is ignored: modules of [`speed`] measure time (`./check --speed`), other ignored tests need the data folder (`./check --data`).
+//! Tests that count allocations are in `tests/allocation`, damaged files in `tests/bad_input`. The number of random cases is `ORDAIN_CASES` per cent of the usual one.
+
+mod ask;
+mod assignment;
+mod ball;
+mod best_matching;
+#[path = "../common/cases.rs"]
+mod cases;
+mod contract;
+mod core_choice;
+mod layering;
+mod lists;
+mod match_metrics;
+mod matching_bounds;
+mod matching_data;
+mod matching_samplers;
+mod matching_training;
+mod metrics;
+mod partial_matchings;
+mod permanents;
+mod reading;
+mod retrieval;
+mod risk;
+mod speed;
+mod star;
+mod star_sum;
+mod star_training;
+mod tag_metrics;
+mod tagging_data;
