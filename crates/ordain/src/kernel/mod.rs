@@ -78,27 +78,33 @@ pub struct Kernel {
     pub gamma: f64,
 }
 
-/// How many pairs of documents the median distance is taken over.
+/// How many pairs of documents the median distance is taken over at most.
 const PAIRS: usize = 2001;
 
 impl Kernel {
     /// The kernel with γ in units of one over the median distance of documents (of `d` values each): the distance that the form has under its exponential, squared and Euclidean for
-    /// polynomials. O(pairs · d), at most 2,001 pairs.
-    pub fn in_units(form: Form, gamma: f64, docs: &[f32], d: usize, seed: u64) -> Self {
+    /// polynomials. O(pairs · d).
+    ///
+    /// The median is over all pairs that lie apart where there are at most 2,001 of them (up to 63 documents). Of more documents it is over 2,001
+    /// pairs from a stream of its own, always the same one: the width belongs to the data, not to the seed of a fit.
+    pub fn in_units(form: Form, gamma: f64, docs: &[f32], d: usize) -> Self {
         let n = docs.len() / d.max(1);
         if !form.has_width() || n < 2 {
             return Self { form, gamma };
         }
-        let mut random = Random::new(seed);
         let row = |i: usize| &docs[i * d..(i + 1) * d];
-        let mut apart: Vec<f64> = (0..PAIRS.min(n * (n - 1) / 2))
-            .map(|_| {
+        let pairs: Vec<(usize, usize)> = if n * (n - 1) / 2 <= PAIRS {
+            (1..n).flat_map(|j| (0..j).map(move |i| (i, j))).collect()
+        } else {
+            let mut random = Random::new(0);
+            let mut pair = || {
                 let i = random.below(n);
-                let j = (i + 1 + random.below(n - 1)) % n;
-                distance(form, row(i), row(j))
-            })
-            .filter(|&x| x > 0.0)
-            .collect();
+                (i, (i + 1 + random.below(n - 1)) % n)
+            };
+            (0..PAIRS).map(|_| pair()).collect()
+        };
+        let mut apart: Vec<f64> =
+            pairs.into_iter().map(|(i, j)| distance(form, row(i), row(j))).filter(|&x| x > 0.0).collect();
         apart.sort_by(f64::total_cmp);
         let median = apart.get(apart.len() / 2).copied().unwrap_or(1.0);
         Self { form, gamma: gamma / median }
@@ -334,16 +340,27 @@ mod tests {
         let mut random = Random::new(3);
         let set = docs(&mut random, 300, 4);
         let far: Vec<f32> = set.iter().map(|x| 10.0 * x).collect();
-        let of = |form, docs: &[f32]| Kernel::in_units(form, 0.7, docs, 4, 5).gamma;
+        let of = |form, docs: &[f32]| Kernel::in_units(form, 0.7, docs, 4).gamma;
         assert!((of(Form::Rbf, &set) / of(Form::Rbf, &far) - 100.0).abs() < 1e-3);
         assert!((of(Form::Laplace, &set) / of(Form::Laplace, &far) - 10.0).abs() < 1e-4);
-        let kernel = Kernel::in_units(Form::Rbf, 1.0, &set, 4, 5);
+        let kernel = Kernel::in_units(Form::Rbf, 1.0, &set, 4);
         let mut values: Vec<f64> =
             (0..299).map(|i| kernel.of(&set[i * 4..i * 4 + 4], &set[i * 4 + 4..i * 4 + 8])).collect();
         values.sort_by(f64::total_cmp);
         assert!((values[150].ln() + 1.0).abs() < 0.25);
+        // few documents: the median of all pairs, in whatever order they stand
+        let few = &set[..40 * 4];
+        let row = |i: usize| &few[i * 4..(i + 1) * 4];
+        let mut apart: Vec<f64> = (0..40)
+            .flat_map(|j| (0..j).map(move |i| distance(Form::Rbf, row(i), row(j))))
+            .filter(|&x| x > 0.0)
+            .collect();
+        apart.sort_by(f64::total_cmp);
+        assert!((of(Form::Rbf, few) * apart[apart.len() / 2] - 0.7).abs() < 1e-12);
+        let turned: Vec<f32> = (0..40).rev().flat_map(|i| row(i).to_vec()).collect();
+        assert!((of(Form::Rbf, few) / of(Form::Rbf, &turned) - 1.0).abs() < 1e-12);
         // all alike
-        assert!(Kernel::in_units(Form::Rbf, 1.0, &[1.0; 40], 4, 5).gamma.is_finite());
+        assert!(Kernel::in_units(Form::Rbf, 1.0, &[1.0; 40], 4).gamma.is_finite());
     }
 
     #[test]

@@ -305,8 +305,8 @@ impl Stage {
             .collect()
     }
 
-    /// All blocks, for the median distance.
-    fn kernel(&self, form: Form, gamma: f64, seed: u64) -> Result<Kernel> {
+    /// The kernel in units of the median distance of up to 4,000 documents of all blocks; no seed has a part in it.
+    fn kernel(&self, form: Form, gamma: f64) -> Result<Kernel> {
         let most = 4000 / self.docs.len().max(1);
         let some: Vec<f32> = self
             .docs
@@ -318,7 +318,7 @@ impl Stage {
                 (0..n).step_by(step).flat_map(|i| docs[i * self.d..(i + 1) * self.d].to_vec()).collect::<Vec<f32>>()
             })
             .collect();
-        let kernel = Kernel::in_units(form, gamma, &some, self.d, seed);
+        let kernel = Kernel::in_units(form, gamma, &some, self.d);
         self.docs.iter().try_for_each(|docs| kernel.check(docs))?;
         Ok(kernel)
     }
@@ -469,7 +469,7 @@ impl<L: KernelLearner> Search<'_, L> {
             let stage = Stage::new(self.learner, train.0, train.1, &scaling)?;
             let blocks = stage.blocks();
             for (of_width, &gamma) in widths.iter().enumerate() {
-                let kernel = stage.kernel(kernels.form(), gamma, self.data.seed)?;
+                let kernel = stage.kernel(kernels.form(), gamma)?;
                 let (mut carry, mut from): (L::Carry, Option<Vec<CoreFit>>) = (L::Carry::default(), None);
                 let (mut best_here, mut since) = (f64::NEG_INFINITY, 0);
                 done += lambdas.len();
@@ -534,7 +534,7 @@ impl<L: KernelLearner> Search<'_, L> {
         let at = at.unwrap_or_else(|| self.fixed(pairs_of(on.0, on.1)));
         let scaling = Scaling::learn(at.scale, on.0, on.1);
         let stage = Stage::new(self.learner, on.0, on.1, &scaling)?;
-        let kernel = stage.kernel(self.learner.choices().kernels.form(), at.gamma, self.data.seed)?;
+        let kernel = stage.kernel(self.learner.choices().kernels.form(), at.gamma)?;
         let problem = KernelProblem {
             kernel,
             blocks: &stage.blocks(),

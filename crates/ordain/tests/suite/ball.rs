@@ -382,7 +382,7 @@ pub(crate) fn images(n: usize) -> Problem {
     let rows: Vec<f32> =
         (0..n * d).map(|at| (centres[at / d % 10 * d + at % d] + 0.8 * random.normal()) as f32).collect();
     docs.iter_mut().for_each(|docs| docs.clone_from(&rows));
-    let kernel = Kernel::in_units(Form::Rbf, 1.0, &docs[0], d, 1);
+    let kernel = Kernel::in_units(Form::Rbf, 1.0, &docs[0], d);
     Problem { docs, d, kernel, queries }
 }
 

@@ -62,6 +62,28 @@ fn the_same_data_give_the_same_bytes_on_any_number_of_threads() {
     }
 }
 
+/// An exact fit draws nothing, so the seed has no part in it: not in the width of a kernel either.
+#[test]
+fn an_exact_kernel_fit_is_the_same_for_every_seed() {
+    let sets = [small(), Synthetic { queries: 8, documents: (4, 7), features: 5, ..Synthetic::default() }.make()];
+    let exact = METHODS.into_iter().filter(|method| method.contains("kernel") && !method.contains("documents"));
+    let others =
+        ["ranksvm[kernel=laplace,scale=global,gamma=0.5,lambda=0.1]", "ranksvm[kernel=poly,scale=query,lambda=0.1]"];
+    for method in exact.chain(others) {
+        for set in &sets {
+            let bytes = |seed: u64| {
+                let (method, all) = (method.parse::<RankMethod>().unwrap(), set.all());
+                let training = Training { seed, ..Training::new(set, &all) };
+                let mut model = method.fit(&training, &Watch::NOBODY).unwrap();
+                model.facts.seed = 0;
+                to_bytes(&model)
+            };
+            let first = bytes(0);
+            assert!((1..4).all(|seed| bytes(seed) == first), "{method}");
+        }
+    }
+}
+
 #[test]
 fn permuting_documents_permutes_scores() {
     let set = small();
