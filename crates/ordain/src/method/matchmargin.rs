@@ -27,7 +27,8 @@ const ROUNDS: usize = 5;
 /// min  λ/2·|θ|² + mean of  max_y {loss(y) + score(y)} − score(right),   loss = share of the items that are matched wrongly
 /// ```
 ///
-/// Caetano et al. 2009, to which \[EFM\] compares, with unmatched items and forbidden edges. Each step finds the worst matching of every problem, so
+/// Caetano et al. 2009, to which \[EFM\] compares, with unmatched items and forbidden edges: with `null=true` the loss counts the items of both
+/// sides, and none is a partner too. Each step finds the worst matching of every problem, so
 /// that large sparse problems are no trouble; the duality gap says how near the minimum is. Scores of a margin are no log-probabilities:
 /// one temperature, fitted by likelihood on problems that the weights have not seen, makes them so.
 #[derive(Clone, Debug, PartialEq)]

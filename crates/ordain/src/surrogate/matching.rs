@@ -332,11 +332,13 @@ impl Surrogate for FrozenLikelihood<'_> {
 /// The margin of the right matching over all others, the more wrong the larger.
 ///
 /// ```text
-/// L(s) = max_y {loss(y) + score(y)} − score(right),   loss(y) = share of the items of the lesser side with another partner than is right
+/// L(s) = max_y {loss(y) + score(y)} − score(right),   loss(y) = share of the items with another partner than is right
 /// ```
 ///
-/// Staying unmatched counts as a partner. The loss is linear in the table of y, so that one best matching finds the maximum; Caetano et al. 2009,
-/// with unmatched items.
+/// Where items may stay unmatched, the share is of the items of both sides, and none is a partner too:
+/// `loss(y) = 1 − (2·|right edges in y| + |items unmatched in both|) / (n + m)`. Where they may not, it is of the items of the lesser side, which
+/// are all matched; with sides of one size that is the same. Neither depends on which side is called left. The loss is linear in the
+/// table of y, so that one best matching finds the maximum; Caetano et al. 2009, with unmatched items.
 pub struct MatchMargin<'a> {
     /// The problems.
     pub cases: &'a [Case],
@@ -349,27 +351,30 @@ pub struct MatchMargin<'a> {
 pub struct MarginWork {
     s: Vec<f64>,
     best: best::Work,
-    left: Vec<bool>,
+    alone: Vec<bool>,
 }
 
 impl MatchMargin<'_> {
     /// Adds the loss of every entry of a table to it, but for the constant 1.
-    fn add_loss(&self, n: usize, s: &mut [f64], matched: &mut Vec<bool>) {
+    fn add_loss(&self, n: usize, s: &mut [f64], alone: &mut Vec<bool>) {
         let (graph, right) = (&self.cases[n].graph, &self.right[n]);
-        let share = 1.0 / graph.lesser().max(1) as f64;
-        let by_left = graph.left() <= graph.right();
-        matched.clear();
-        matched.resize(graph.lesser(), false);
-        for &e in right {
-            s[e as usize] -= share;
-            let (i, j) = graph.ends(e as usize);
-            matched[if by_left { i } else { j }] = true;
+        if !graph.null() {
+            let share = 1.0 / graph.lesser().max(1) as f64;
+            right.iter().for_each(|&e| s[e as usize] -= share);
+            return;
         }
-        if graph.null() {
-            let first = graph.edges() + if by_left { 0 } else { graph.left() };
-            for (s, _) in s[first..].iter_mut().zip(matched.iter()).filter(|(_, matched)| !**matched) {
-                *s -= share;
-            }
+        let (edges, left) = (graph.edges(), graph.left());
+        let items = left + graph.right();
+        let share = 1.0 / items.max(1) as f64;
+        alone.clear();
+        alone.resize(items, true);
+        for &e in right {
+            s[e as usize] -= 2.0 * share; // both its ends
+            let (i, j) = graph.ends(e as usize);
+            (alone[i], alone[left + j]) = (false, false);
+        }
+        for (s, _) in s[edges..].iter_mut().zip(alone.iter()).filter(|(_, alone)| **alone) {
+            *s -= share;
         }
     }
 }
@@ -385,7 +390,7 @@ impl Surrogate for MatchMargin<'_> {
         let (graph, right) = (&self.cases[n].graph, &self.right[n]);
         work.s.clear();
         work.s.extend_from_slice(s);
-        self.add_loss(n, &mut work.s, &mut work.left);
+        self.add_loss(n, &mut work.s, &mut work.alone);
         let found = best(graph, &work.s, &mut work.best)?;
         let value = 1.0 + found.score - graph.score(s, right);
         graph.write(found.edges, d);
