@@ -234,9 +234,10 @@ class RankSVM(Ranker):
     """RankSVM: the squared hinge over all pairs of documents of different relevance, linear or with a kernel.
 
     ```text
-    lambda/2 |w|² + mean over queries of mean over pairs (i better than j) of max(0, 1 - w·(x_i - x_j))²
+    lambda/2 |w|² + mean over queries of mean over pairs (i better than j) of ½ max(0, 1 - w·(x_i - x_j))²
     ```
-    Cost O(n log n) per query and step. Parameters are those of `ordain fit ranksvm --help`.
+    With `weight="pair"` every pair of all queries counts alike. Cost O(n log n) per query and step. Parameters are
+    those of `ordain fit ranksvm --help`.
 
     >>> from ordain import RankSVM, make_ranking
     >>> X, y, qid = make_ranking(seed=1)
@@ -316,6 +317,7 @@ class RankMatch(Ranker):
 
     ```text
     p(order) ∝ exp(Σ_j c_j · w·x_order(j)),   c_j what head place j is worth
+    lambda/2 |w|² - mean over queries of log p(right order)
     ```
     Cost O(n k 2^k) per query and step with k head places. Parameters are those of `ordain fit rankmatch --help`.
     """
@@ -382,6 +384,9 @@ class RankMatch(Ranker):
 class Dorm(Ranker):
     """DORM: max-margin on subsets of documents, for the loss that is asked for.
 
+    ```text
+    lambda/2 |w|² + mean over subsets of max over orders {loss + Σ_j c_j · w·x_order(j)} - that sum of the right order
+    ```
     Cost O(M³) for each subset of M documents and step. Parameters are those of `ordain fit dorm --help`.
     """
 

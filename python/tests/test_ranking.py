@@ -8,6 +8,7 @@ import sys
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import made, told, write_letor
 
@@ -404,6 +405,48 @@ def test_same_bytes_as_the_command_line(kind, data, tmp_path):
             for item in json.loads(line)["items"]:
                 first[int(item["id"]) - 1] = item["first_k"]
         np.testing.assert_allclose(model.predict_first(data.X, data.qid), first, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", ["none", "global"])
+@pytest.mark.parametrize("features", [1, 6, 8, 46])
+def test_scores_have_the_bits_of_the_command_line(scale, features, tmp_path):
+    """However rows are handed over: with queries or without, many or one at a time, as an array or a named frame."""
+    data = made(features=features, documents=30)
+    write_letor(tmp_path / "train.txt", *data)
+    model = RankSVM(scale=scale, lambda_=0.1).fit(data.X, data.y, qid=data.qid)
+    model.save(tmp_path / "model.ordain")
+    printed = [float(line) for line in told("predict", tmp_path / "model.ordain", tmp_path / "train.txt").split()]
+    assert model.predict(data.X).tolist() == printed
+    assert model.predict(data.X, qid=data.qid).tolist() == printed
+    assert model.predict(data.X.astype(np.float64)[:, :]).tolist() == printed
+    assert model.predict(np.asfortranarray(data.X)).tolist() == printed
+    assert [model.predict(data.X[i : i + 1]).item() for i in range(0, 1200, 100)] == printed[::100]
+    for threads in (1, 3):
+        model.n_threads = threads
+        assert model.predict(np.tile(data.X, (20, 1))).tolist() == 20 * printed
+    names = [f"f{j}" for j in range(features)]
+    named = RankSVM(scale=scale, lambda_=0.1).fit(pd.DataFrame(data.X, columns=names), data.y, qid=data.qid)
+    assert named.predict(pd.DataFrame(data.X, columns=names)[names[::-1]]).tolist() == printed
+    X = data.X.copy()
+    for value in (np.nan, np.inf, -np.inf):
+        X[321, -1] = value
+        with pytest.raises(ValueError, match=rf"X\[321, {features - 1}\]: expected a finite number"):
+            model.predict(X)
+
+
+def test_the_formula_of_the_docstring_is_what_is_minimised(data):
+    for weight in ("query", "pair"):
+        model = RankSVM(scale="none", lambda_=0.1, weight=weight, tol=1e-10).fit(data.X, data.y, qid=data.qid)
+        scores, losses = data.X.astype(float) @ model.coef_, []
+        for query in np.unique(data.qid):
+            s, y = scores[data.qid == query], data.y[data.qid == query]
+            better = y[:, None] > y[None, :]
+            losses.append(0.5 * np.maximum(0, 1 - (s[:, None] - s[None, :])[better]) ** 2)
+        losses = [loss for loss in losses if len(loss)]
+        mean = np.mean([loss.mean() for loss in losses]) if weight == "query" else np.concatenate(losses).mean()
+        value = 0.1 / 2 * (model.coef_**2).sum() + mean
+        assert model.facts_["objective"] == pytest.approx(value, rel=1e-9)
+    assert "½ max(0, 1 - w·(x_i - x_j))²" in (RankSVM.__doc__ or "")
 
 
 def test_choice_on_eval_set(data):
