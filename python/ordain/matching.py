@@ -166,17 +166,19 @@ class Matcher(Estimator):
         return model.scores(self._asked(table(X, _IDS), problem, left, right), self.n_threads)
 
     def predict_proba(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> Doubles:
-        """The probability of each edge to be matched."""
+        """The probability of each edge to be matched; a warning says where they are approximate."""
         model = self._fitted()
-        return self._chances(model, self._asked(table(X, _IDS), problem, left, right))[0]
+        chances, how = model.probabilities(self._asked(table(X, _IDS), problem, left, right), self.n_threads)
+        self._told(how)
+        return chances
 
     def how(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> dict[str, Any]:
         """How `predict_proba` finds the probabilities of these problems: as `how_` says it of the fit."""
         model = self._fitted()
-        return self._chances(model, self._asked(table(X, _IDS), problem, left, right))[1]
+        return self._told(model.probabilities(self._asked(table(X, _IDS), problem, left, right), self.n_threads)[1])
 
-    def _chances(self, model: Any, asked: Any) -> tuple[Doubles, dict[str, Any]]:
-        chances, text = model.probabilities(asked, self.n_threads)
+    def _told(self, text: str) -> dict[str, Any]:
+        """How probabilities were found, with a warning to the caller's caller where they are approximate."""
         how: dict[str, Any] = json.loads(text)
         if how["accuracy"] == "approximate":
             text = (
@@ -190,17 +192,23 @@ class Matcher(Estimator):
         """The matches, problem by problem, as columns: `problem`, `left`, `right`, `row`, `score`, `probability`, …
 
         `margin` is what the best sum of scores loses without the match (infinite where nothing else is possible), and
-        `check` is 1 for the most doubtful match of a problem. Probabilities are NaN where the model has none.
+        `check` is 1 for the most doubtful match of a problem. Probabilities are NaN where the model has none, and a
+        warning says where they are approximate.
         """
         model, data = self._fitted(), table(X, _IDS)
-        found = model.matches(self._asked(data, problem, left, right), self.n_threads)
+        found, how = model.matches(self._asked(data, problem, left, right), self.n_threads)
+        self._told(how)
         what = ("row", "score", "probability", "margin", "check")
         return self._named(data, (problem, left, right), found[0]) | dict(zip(what, found, strict=True))
 
     def unmatched(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> Columns:
-        """The items without a match as columns: `problem`, `side` ("left" or "right"), `item` and `probability`."""
+        """The items without a match as columns: `problem`, `side` ("left" or "right"), `item` and `probability`.
+
+        A warning says where probabilities are approximate.
+        """
         model, data = self._fitted(), table(X, _IDS)
-        rows, of_right, chances = model.unmatched(self._asked(data, problem, left, right), self.n_threads)
+        (rows, of_right, chances), how = model.unmatched(self._asked(data, problem, left, right), self.n_threads)
+        self._told(how)
         named = self._named(data, (problem, left, right), rows)
         side = np.where(of_right, "right", "left")
         pairs = zip(named["left"].tolist(), named["right"].tolist(), of_right, strict=True)

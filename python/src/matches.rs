@@ -214,6 +214,13 @@ pub(crate) fn fit_match(
     Ok((Matcher { model }, raise))
 }
 
+/// How probabilities were found, in JSON: engines, accuracy, the largest known error.
+fn how(said: &[MatchPrediction]) -> PyResult<String> {
+    let mut sums = Sums::default();
+    said.iter().filter_map(|said| said.sum.as_ref()).for_each(|sum| sums.add(sum));
+    json(&serde_json::json!({"engines": sums.engines, "accuracy": sums.accuracy(), "error": sums.error()}))
+}
+
 impl Matcher {
     /// Data as the model wants them.
     fn edges(
@@ -287,21 +294,18 @@ impl Matcher {
             let of_edges = said[p].probabilities.iter().flatten().take(edges.set.span(p).len());
             of_edges.enumerate().for_each(|(e, &value)| put(e, value));
         });
-        let mut sums = Sums::default();
-        said.iter().filter_map(|said| said.sum.as_ref()).for_each(|sum| sums.add(sum));
-        let how = serde_json::json!({"engines": sums.engines, "accuracy": sums.accuracy(), "error": sums.error()});
-        Ok((all.into_pyarray(py), json(&how)?))
+        Ok((all.into_pyarray(py), how(&said)?))
     }
 
     /// The matches, problem by problem and by left item: row, score, probability (NaN without), what the best sum loses
-    /// without it, and its turn to be checked by a person, from 1 in each problem.
+    /// without it, and its turn to be checked by a person, from 1 in each problem; and in JSON how probabilities were found.
     #[allow(clippy::type_complexity)]
     fn matches<'py>(
         &self,
         py: Python<'py>,
         data: Table<'py>,
         threads: Option<NonZeroUsize>,
-    ) -> PyResult<(Ints<'py>, Doubles<'py>, Doubles<'py>, Doubles<'py>, Ints<'py>)> {
+    ) -> PyResult<((Ints<'py>, Doubles<'py>, Doubles<'py>, Doubles<'py>, Ints<'py>), String)> {
         let edges = self.edges(py, data, None)?;
         let said = work(py, threads, || self.model.matcher.predict(&edges.set, &edges.set.all()))?;
         let all = || said.iter().enumerate().flat_map(|(p, said)| said.matches.iter().map(move |m| (p, m)));
@@ -309,23 +313,25 @@ impl Matcher {
             |of: fn(&ordain::method::Match) -> f64| all().map(|(_, m)| of(m)).collect::<Vec<_>>().into_pyarray(py);
         let rows: Vec<i64> = all().map(|(p, m)| edges.row(p, m.edge as usize) as i64).collect();
         let check: Vec<i64> = all().map(|(_, m)| m.check as i64).collect();
-        Ok((
+        let columns = (
             rows.into_pyarray(py),
             doubles(|m| m.score),
             doubles(|m| m.probability.unwrap_or(f64::NAN)),
             doubles(|m| m.margin),
             check.into_pyarray(py),
-        ))
+        );
+        Ok((columns, how(&said)?))
     }
 
-    /// The items without a match: a row that each is in, whether it is a right one, and how likely that is (NaN without).
+    /// The items without a match: a row that each is in, whether it is a right one, and how likely that is (NaN without);
+    /// and in JSON how probabilities were found.
     #[allow(clippy::type_complexity)]
     fn unmatched<'py>(
         &self,
         py: Python<'py>,
         data: Table<'py>,
         threads: Option<NonZeroUsize>,
-    ) -> PyResult<(Ints<'py>, Bound<'py, PyArray1<bool>>, Doubles<'py>)> {
+    ) -> PyResult<((Ints<'py>, Bound<'py, PyArray1<bool>>, Doubles<'py>), String)> {
         let edges = self.edges(py, data, None)?;
         let said = work(py, threads, || self.model.matcher.answer(&edges.set, &edges.set.all(), false))?;
         let (mut rows, mut sides, mut chances) = (vec![], vec![], vec![]);
@@ -341,7 +347,8 @@ impl Matcher {
                 chances.push(said.unmatched(problem, side, item).unwrap_or(f64::NAN));
             }
         }
-        Ok((rows.into_pyarray(py), sides.into_pyarray(py), chances.into_pyarray(py)))
+        let columns = (rows.into_pyarray(py), sides.into_pyarray(py), chances.into_pyarray(py));
+        Ok((columns, how(&said)?))
     }
 
     /// The mean of a metric over the problems, its sign changed where less is better.

@@ -8,6 +8,7 @@ import json
 import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -398,8 +399,39 @@ def test_how_sums_were_found_is_said():
     assert sum(model.how_["engines"].values()) == 12
     rough = MatchMap(scale="none", lambda_=0.1, marginals="bethe").fit(data.X, data.y, **data.ids)
     assert rough.how_ == {"engines": {"bethe": 12}, "accuracy": "approximate", "error": None}
-    with pytest.warns(UserWarning, match="approximate"):
-        rough.predict_proba(data.X, **data.ids)
+    for call in (rough.predict_proba, rough.how, rough.match, rough.unmatched):
+        with pytest.warns(UserWarning, match="probabilities are approximate, found by bethe: ") as heard:
+            call(data.X, **data.ids)
+        assert [Path(warning.filename).name for warning in heard] == [Path(__file__).name]
+    with warnings.catch_warnings():  # nothing to say of what is exact, or of what are no probabilities
+        warnings.simplefilter("error")
+        for call in (model.predict_proba, model.how, model.match, model.unmatched, rough.predict):
+            call(data.X, **data.ids)
+
+
+def test_formulas_of_the_docstrings_are_what_is_minimised():
+    data, ridge = Edges(problems=6), 0.1
+    edges = list(zip(*(data.ids[side].tolist() for side in ("problem", "left", "right")), strict=True))
+    for Model in (MatchMap, MatchMargin):
+        model = Model(scale="none", lambda_=ridge, max_iter=5000, tol=1e-8).fit(data.X, data.y, **data.ids)
+        assert model.temperature_ == 1.0 or Model is MatchMargin
+        scores = dict(zip(edges, (data.X.astype(float) @ model.coef_).tolist(), strict=True))
+        right = dict(zip(edges, data.y.tolist(), strict=True))
+        losses = []
+        for p in range(6):
+            sums, wrong = [], []
+            for of in itertools.permutations(range(5), 4):
+                pairs = [(p, i, j) for i, j in enumerate(of)]
+                sums.append(sum(scores[pair] for pair in pairs))
+                wrong.append(np.mean([not right[pair] for pair in pairs]))
+            best = sums[int(np.argmin(wrong))]
+            if Model is MatchMap:
+                losses.append(np.log(np.sum(np.exp(sums))) - best)
+            else:
+                losses.append(np.max(np.add(sums, wrong)) - best)
+        assert min(wrong) == 0.0
+        value = ridge / 2 * (model.coef_**2).sum() + np.mean(losses)
+        assert model.facts_["objective"] == pytest.approx(value, rel=1e-6)
 
 
 @BOTH
