@@ -195,7 +195,9 @@ pub(crate) fn permanent<'py>(
     let (sum, table) = py
         .detach(|| {
             let mut table = vec![0.0; graph.table()];
-            let sum = engine::log_sum(by, &graph, &scores, seed, &mut engine::Work::default(), &mut table)?;
+            // who asks for the exact sum gets it as far as it goes
+            let mut work = if by == Engine::Exact { engine::Work::on_request() } else { engine::Work::default() };
+            let sum = engine::log_sum(by, &graph, &scores, seed, &mut work, &mut table)?;
             Ok((sum, table))
         })
         .map_err(reworded)?;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import math
 import threading
 from typing import Any
 
@@ -291,13 +292,26 @@ class TestPermanent:
         with pytest.raises(ValueError, match='did you mean "exact"'):
             ordain.permanent(w, method="exakt")  # type: ignore[arg-type, unused-ignore]
         with pytest.raises(ValueError, match="null: expected"):
+    def test_exact_sums_of_as_many_as_are_promised(self) -> None:
+        # all matchings weigh the same: 26!, and each pair is in one of 26
+        found = ordain.permanent(np.zeros((26, 26)), method="exact")
+        assert (found.how, found.method) == ("exact", "exact")
+        assert found.log_z == pytest.approx(math.lgamma(27), rel=1e-14)
+        np.testing.assert_allclose(found.marginals, 1 / 26, atol=1e-11)
+        found = ordain.permanent(np.zeros((23, 25)), method="exact")
+        assert found.log_z == pytest.approx(math.lgamma(26) - math.lgamma(3), rel=1e-14)
+        # with null the sum over the number k of pairs: C(n, k)² k!
+        found = ordain.permanent(np.zeros((19, 19)), null=0.0, method="exact")
+        assert found.log_z == pytest.approx(math.log(sum(math.comb(19, k) ** 2 * math.factorial(k) for k in range(20))))
+
             ordain.permanent(w, null=([1.0, 2.0], 0.0))
         with pytest.raises(ValueError, match="null: expected"):
             ordain.permanent(w, null=np.nan)
         with pytest.raises(ValueError, match="seed: expected"):
             ordain.permanent(w, seed=-1)
-        with pytest.raises(ValueError, match="at most 22"):
-            ordain.permanent(np.zeros((23, 23)), method="exact")
+        for shape, null, most in (((27, 27), None, "22"), ((23, 30), None, "22"), ((23, 23), 0.0, "22")):
+            with pytest.raises(ValueError, match=f'at most {most} items .*method="auto", found {shape[0]} items'):
+                ordain.permanent(np.zeros(shape), null=null, method="exact")
         with pytest.raises(ValueError, match="2 dimension"):
             ordain.permanent([1.0, 2.0])
 

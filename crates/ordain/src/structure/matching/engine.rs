@@ -41,6 +41,13 @@ pub struct Work {
     samples: Samples,
 }
 
+impl Work {
+    /// Work that takes the exact sum as far as [`partial::Work::on_request`] does.
+    pub fn on_request() -> Self {
+        Self { partial: partial::Work::on_request(), ..Self::default() }
+    }
+}
+
 /// Whether the sum over the matchings of a graph is exact at any scores and in little time: its parts have up to 22 items on the lesser side,
 /// 16 with nulls.
 pub fn always_exact(graph: &Graph) -> bool {
@@ -58,7 +65,7 @@ pub fn may_prune(graph: &Graph) -> bool {
 ///
 /// | engine | how | accuracy |
 /// |---|---|---|
-/// | `exact` | [`partial`]: up to 22 items on the lesser side, 18 with nulls | exact |
+/// | `exact` | [`partial`]: up to 22 items on the lesser side, 18 with nulls; [`Work::on_request`] 26 and 22 | exact |
 /// | `pruned` | [`pruned`]; where it fails, `exact` if that can be | certified |
 /// | `sinkhorn`, `bethe` | [`sinkhorn`], [`bethe`]: any size | approximate |
 /// | `importance` | [`importance`] to an effective size of 1,000 | standard error |

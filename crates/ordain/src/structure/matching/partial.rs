@@ -25,6 +25,7 @@ const TABLE: usize = 1 << 22;
 #[derive(Default)]
 pub struct Work {
     limit: Option<usize>,
+    on_request: bool,
     frame: Frame,
     square: Option<subsets::Work>,
     /// Weights and marginals of the square problem, or of all rows and columns.
@@ -41,6 +42,12 @@ pub struct Work {
 }
 
 impl Work {
+    /// Work that takes what can be had in about a second and half a gigabyte: squares without nulls, or nearly squares,
+    /// of [`LARGEST_ON_REQUEST`] items, and whatever else of [`LARGEST`] on the lesser side.
+    pub fn on_request() -> Self {
+        Self { on_request: true, ..Self::default() }
+    }
+
     /// Work that takes up to `limit` items of the lesser side, never above [`LARGEST_ON_REQUEST`]. Memory stays.
     pub fn up_to(limit: usize) -> Self {
         Self { limit: Some(limit.min(LARGEST_ON_REQUEST)), ..Self::default() }
@@ -82,25 +89,32 @@ impl Work {
 ///
 /// # Errors
 ///
-/// [`Error::Data`] where the lesser side has more than [`LARGEST`] items, or [`LARGEST_NULL`] (see [`Work::up_to`]);
+/// [`Error::Data`] where the lesser side has more than [`LARGEST`] items, or [`LARGEST_NULL`] (see [`Work::on_request`]);
 /// [`Error::NotFinite`] for a score that is not finite; [`Error::Infeasible`] where not all items can be matched that
 /// have to be.
 pub fn log_sum(graph: &Graph, s: &[f64], work: &mut Work, marginals: &mut [f64]) -> Result<f64> {
     frame::check(graph, s, marginals)?;
     let (n, k) = (graph.left().max(graph.right()), graph.lesser());
-    let limit = work.limit.unwrap_or(if graph.null() { LARGEST_NULL } else { LARGEST });
+    let squared = !graph.null() && n - k <= SQUARED && n <= LARGEST_ON_REQUEST;
+    let (limit, more) = match (work.limit, work.on_request) {
+        (Some(limit), _) => (limit, String::new()),
+        (None, true) if squared => (LARGEST_ON_REQUEST, String::new()),
+        (None, true) => {
+            let wide =
+                format!(" ({LARGEST_ON_REQUEST} where both sides have about as many and none may stay unmatched)");
+            (LARGEST, wide)
+        }
+        (None, false) => (if graph.null() { LARGEST_NULL } else { LARGEST }, String::new()),
+    };
     if k > limit {
-        let way = if k <= LARGEST_ON_REQUEST {
-            format!("; up to {LARGEST_ON_REQUEST} are taken on request")
-        } else {
-            String::new()
-        };
         return Err(Error::Data {
-            expected: format!("at most {limit} items on the lesser side for exact inference over matchings{way}"),
+            expected: format!(
+                "at most {limit} items on the lesser side for the exact sum over matchings{more}, or marginals=auto"
+            ),
             found: format!("{k} items"),
         });
     }
-    let log_z = if !graph.null() && n - k <= SQUARED && n <= LARGEST_ON_REQUEST {
+    let log_z = if squared {
         work.square(graph, s, marginals)?
     } else {
         let shift = work.frame.set(graph, s)?;
