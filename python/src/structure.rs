@@ -45,7 +45,8 @@ struct Pairs {
 ///
 /// `inf` forbids a pair. With `maximize=True` the dearest matching is found, `-inf` forbids, and the prices are such that
 /// `u[i] + v[j] >= cost[i, j]`. Costs are numbers of any type, at most 1e300 in size; float64 in rows is read without a
-/// copy. NaN, or forbidden pairs that leave no matching, raise ValueError.
+/// copy. NaN, whole numbers that float64 does not hold (some beyond 2**53), or forbidden pairs that leave no matching raise
+/// ValueError.
 ///
 /// Costs O(n² m) at worst with n the lesser side, and next to no memory beside the matrix (a copy of it where it has more
 /// rows than columns, or is to be maximised).
@@ -126,8 +127,36 @@ fn matrix<'py>(value: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArray2<'py, f64>
             array.getattr("dtype")?
         )));
     }
+    match kind.as_str() {
+        "i" => check_held(&array, "int64", |x: i64| x as f64 as i128 == i128::from(x))?,
+        "u" => check_held(&array, "uint64", |x: u64| x as f64 as i128 == i128::from(x))?,
+        _ => {}
+    }
     let array = array.call_method1("astype", ("float64", "C"))?;
     Ok(array.cast_into::<PyArray2<f64>>()?.try_readonly()?)
+}
+
+/// Refuses whole numbers that a double does not hold: the matching of others than those that were given need not be the best.
+fn check_held<T: numpy::Element + Copy + std::fmt::Display>(
+    array: &Bound<'_, PyAny>,
+    wide: &str,
+    held: impl Fn(T) -> bool,
+) -> PyResult<()> {
+    if array.getattr("dtype")?.getattr("itemsize")?.extract::<usize>()? < 8 {
+        return Ok(());
+    }
+    let array = array.call_method1("astype", (wide, "C"))?.cast_into::<PyArray2<T>>()?.try_readonly()?;
+    let (cols, values) = (array.shape()[1], array.as_slice()?);
+    match values.iter().position(|&x| !held(x)) {
+        None => Ok(()),
+        Some(at) => Err(PyValueError::new_err(format!(
+            "cost[{}, {}]: expected a whole number that float64 holds (every one up to 2**53 in size), found {}; subtract \
+             the same number from all costs of its row, which changes no matching, or round with cost.astype(float)",
+            at / cols,
+            at % cols,
+            values[at]
+        ))),
+    }
 }
 
 /// The law of matchings: the graph of the pairs that are allowed, their log-weights and those of items that stay alone.

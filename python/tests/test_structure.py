@@ -169,6 +169,25 @@ class TestLinearAssignment:
         with pytest.raises(ValueError, match=r"row 1 .*cannot be matched"):
             ordain.linear_assignment(cost)
 
+    def test_whole_numbers_that_a_double_does_not_hold(self) -> None:
+        # nearest doubles would make these equal, and the dearer matching as good as the cheaper
+        cost = 2**53 + np.array([[1, 0], [2, 0]], dtype=np.int64)
+        for kind in (np.int64, np.uint64, ">i8", np.longlong):
+            for layout in (cost, np.asfortranarray(cost), np.repeat(cost, 2, axis=1)[:, ::2]):
+                with pytest.raises(ValueError, match=r"cost\[0, 0\]: .*2\*\*53.* found 9007199254740993; subtract"):
+                    ordain.linear_assignment(layout.astype(kind))
+        with pytest.raises(ValueError, match=r"cost\[1, 0\]: .* found -9223372036854775807; "):
+            ordain.linear_assignment([[0, 0], [-(2**63) + 1, 0]])
+        with pytest.raises(ValueError, match=r"cost\[0, 1\]: .* found 18446744073709551615; "):
+            ordain.linear_assignment(np.array([[0, 2**64 - 1]], dtype=np.uint64))
+        # what it says helps, and what a double holds is taken whatever its size
+        rows, cols = ordain.linear_assignment(cost - 2**53)
+        assert cols.tolist() == [0, 1]
+        rows, cols = ordain.linear_assignment([[-(2**63), 0], [2**53, 2**62]])
+        assert (rows.tolist(), cols.tolist()) == ([0, 1], [0, 1])
+        rows, cols = ordain.linear_assignment(np.array([[2**63, 2]], dtype=np.uint64))
+        assert cols.tolist() == [1]
+
     def test_wrong_arguments(self) -> None:
         wrong: list[Any] = [[1.0, 2.0], 3.0, np.zeros((2, 2, 2)), [["a"]], np.zeros((2, 2), complex), None]
         for value in wrong:
@@ -273,6 +292,18 @@ class TestPermanent:
         np.testing.assert_allclose(found.marginals.sum(axis=0), 1, atol=1e-6)
         assert ordain.permanent(np.zeros((20, 20))).log_z == pytest.approx(np.log(np.arange(1, 21)).sum())
 
+    def test_exact_sums_of_as_many_as_are_promised(self) -> None:
+        # all matchings weigh the same: 26!, and each pair is in one of 26
+        found = ordain.permanent(np.zeros((26, 26)), method="exact")
+        assert (found.how, found.method) == ("exact", "exact")
+        assert found.log_z == pytest.approx(math.lgamma(27), rel=1e-14)
+        np.testing.assert_allclose(found.marginals, 1 / 26, atol=1e-11)
+        found = ordain.permanent(np.zeros((23, 25)), method="exact")
+        assert found.log_z == pytest.approx(math.lgamma(26) - math.lgamma(3), rel=1e-14)
+        # with null the sum over the number k of pairs: C(n, k)² k!
+        found = ordain.permanent(np.zeros((19, 19)), null=0.0, method="exact")
+        assert found.log_z == pytest.approx(math.log(sum(math.comb(19, k) ** 2 * math.factorial(k) for k in range(20))))
+
     def test_one_null_for_all(self) -> None:
         w = RNG(6).normal(size=(2, 3))
         a = ordain.permanent(w, null=-1)
@@ -292,18 +323,6 @@ class TestPermanent:
         with pytest.raises(ValueError, match='did you mean "exact"'):
             ordain.permanent(w, method="exakt")  # type: ignore[arg-type, unused-ignore]
         with pytest.raises(ValueError, match="null: expected"):
-    def test_exact_sums_of_as_many_as_are_promised(self) -> None:
-        # all matchings weigh the same: 26!, and each pair is in one of 26
-        found = ordain.permanent(np.zeros((26, 26)), method="exact")
-        assert (found.how, found.method) == ("exact", "exact")
-        assert found.log_z == pytest.approx(math.lgamma(27), rel=1e-14)
-        np.testing.assert_allclose(found.marginals, 1 / 26, atol=1e-11)
-        found = ordain.permanent(np.zeros((23, 25)), method="exact")
-        assert found.log_z == pytest.approx(math.lgamma(26) - math.lgamma(3), rel=1e-14)
-        # with null the sum over the number k of pairs: C(n, k)² k!
-        found = ordain.permanent(np.zeros((19, 19)), null=0.0, method="exact")
-        assert found.log_z == pytest.approx(math.log(sum(math.comb(19, k) ** 2 * math.factorial(k) for k in range(20))))
-
             ordain.permanent(w, null=([1.0, 2.0], 0.0))
         with pytest.raises(ValueError, match="null: expected"):
             ordain.permanent(w, null=np.nan)
