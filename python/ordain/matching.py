@@ -186,7 +186,7 @@ class Matcher(Estimator):
                 "MatchMap(marginals='pruned') finds them with a certificate where it can, 'chain' by samples"
             )
             warnings.warn(text, UserWarning, stacklevel=3)
-        return chances, how
+        return how
 
     def match(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> Columns:
         """The matches, problem by problem, as columns: `problem`, `left`, `right`, `row`, `score`, `probability`, …
@@ -281,7 +281,15 @@ class MatchMap(Matcher):
 
     ```text
     p(matching) ∝ exp(Σ of its edges w·x_edge + null·(items without a match))
+    lambda/2 |w|² - mean over problems of log p(right matching)
     ```
+    That is the law of the fit, Eq. (3) of Petterson et al. 2009 (Exponential family graph matching and ranking). Where
+    settings are chosen on validation problems (`scale` or `lambda_` is `"auto"`), the probabilities that are given are
+    not those of Eq. (3): `null` is moved to where `choose_by` is best (unless that is `nll` or `ece`), and all scores
+    are divided by a temperature that makes the right matchings of the validation problems likely,
+    `p ∝ exp((Σ of its edges w·x_edge + null_·(items without a match)) / temperature_)`. With both settings given they
+    are Eq. (3) as it stands.
+
     Cost O(n 2^n) per problem and step with n items on the lesser side where sums are exact, less where they are not;
     `how_` says what they are. Parameters are those of `ordain fit matchmap --help`.
 

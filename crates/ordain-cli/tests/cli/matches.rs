@@ -127,6 +127,28 @@ fn a_fit_says_what_was_chosen_and_how_sums_were_found() {
     }
 }
 
+/// After a choice the null is moved and scores are divided by a temperature: the probabilities are then not those of the paper's law.
+#[test]
+fn inspect_says_where_probabilities_are_not_those_that_were_fitted() {
+    let place = trained();
+    let line = |model: &str| {
+        let text = well(&["inspect", &place.at(model)]).out;
+        text.lines().find(|line| line.starts_with("law ")).map(str::to_owned)
+    };
+    fit(&place, "matchmap", "chosen.ordain", &[]);
+    fit(&place, "matchmap", "null.ordain", &["--set=null=true"]);
+    fit(&place, "matchmap", "nll.ordain", &["--set=null=true", "--choose-by=nll"]);
+    fit(&place, "matchmargin", "margin.ordain", &["--set=lambda=0.1"]);
+    let law = "law        probabilities are not Eq. (3) of the paper, which was fitted: ";
+    let divided = "scores are divided by the temperature";
+    assert_eq!(line("chosen.ordain"), Some(format!("{law}{divided}")));
+    assert_eq!(line("null.ordain"), Some(format!("{law}staying unmatched was moved for f1, and {divided}")));
+    assert_eq!(line("nll.ordain"), Some(format!("{law}{divided}")));
+    assert_eq!((line("model.ordain"), line("margin.ordain")), (None, None));
+    let fixed = well(&["inspect", &place.at("model.ordain"), "--json"]).json();
+    assert_eq!(fixed["temperature"], 1.0);
+}
+
 #[test]
 fn problems_that_are_not_known_are_counted() {
     let place = Place::empty();

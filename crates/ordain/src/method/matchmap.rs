@@ -42,6 +42,16 @@ const STILL: f64 = 4e-4;
 /// \[EFM\] Eqs. (3)-(11), with unmatched items and forbidden edges beyond the paper. Gradients need the probability of every edge alone, and these
 /// are exact where the paper samples: see [`engine::log_sum`] for how they are found, and what is exact.
 ///
+/// Where λ or the scaling was chosen on validation problems, the probabilities of the fitted matcher are **not** Eq. (3) at
+/// these θ: the null was moved to where the measure of the choice is best (unless that is of probabilities), and all scores are
+/// divided by a temperature T, fitted by likelihood on the same problems:
+///
+/// ```text
+/// p(y | x) = exp((Σ_{e in y} ⟨θ, x_e⟩ + (null + shift)·(items not in y)) / T) / Z(x)
+/// ```
+///
+/// With both settings given shift = 0 and T = 1, and they are Eq. (3) as it stands.
+///
 /// ```
 /// use ordain::{data::synthetic::Linkage, method::{MatchMap, MatchTraining}, solver::run::Watch};
 /// let set = Linkage::default().make();

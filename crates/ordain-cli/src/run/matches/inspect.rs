@@ -47,6 +47,19 @@ pub(in crate::run) fn model(bytes: &[u8], path: &Path, screen: &Screen) -> Resul
     if let Some(said) = worth(&model) {
         writeln!(text, "scores     {said}")?;
     }
+    if let (true, Some(chosen)) = (facts.method == "matchmap", &facts.chosen) {
+        // what the fit was by, and what was done to it afterwards
+        let measure: ordain::metric::Metric = chosen.metric.parse()?;
+        let null = if matcher.null.is_some() && !measure.of_probabilities() {
+            format!("staying unmatched was moved for {measure}, and ")
+        } else {
+            String::new()
+        };
+        writeln!(
+            text,
+            "law        probabilities are not Eq. (3) of the paper, which was fitted: {null}scores are divided by the temperature"
+        )?;
+    }
     writeln!(text, "data       {}", facts.data)?;
     writeln!(text, "\nstrongest of {} features (weights on scaled values):", header.features.names.len())?;
     let rows: Vec<Vec<String>> = strongest(&matcher.columns, &matcher.weights)
