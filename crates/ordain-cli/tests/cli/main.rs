@@ -5,6 +5,7 @@
 mod compare;
 mod compare_tags;
 mod data;
+mod docs;
 mod errors;
 mod evaluate;
 mod files;

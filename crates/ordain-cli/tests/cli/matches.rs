@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// A table of edges: four left and five right items in each problem, with some edges forbidden; every third problem has a left item
 /// without a match where that is asked for.
-fn edges(problems: usize, seed: u64, labelled: bool, alone: bool) -> String {
+pub(crate) fn edges(problems: usize, seed: u64, labelled: bool, alone: bool) -> String {
     let mut random = Random::new(seed);
     let mut text = format!("problem,left,right,likeness,distance{}\n", if labelled { ",matched" } else { "" });
     for p in 0..problems {
@@ -35,7 +35,7 @@ fn edges(problems: usize, seed: u64, labelled: bool, alone: bool) -> String {
 }
 
 /// Points of some problems: three to the left and the same, moved a little, to the right.
-fn points(problems: usize) -> String {
+pub(crate) fn points(problems: usize) -> String {
     let mut text = "problem,side,id,x,y\n".to_owned();
     let outline = [[0.0, 0.0], [9.0, 1.0], [7.0, 6.0], [1.0, 5.0], [4.0, 9.0]];
     for p in 0..problems {
@@ -50,7 +50,7 @@ fn points(problems: usize) -> String {
 }
 
 /// The same as frames, and which of them belong together.
-fn frames() -> (String, String) {
+pub(crate) fn frames() -> (String, String) {
     let mut text = "frame,point,x,y\n".to_owned();
     let mut pairs = "frame_a,frame_b,split\n".to_owned();
     for f in 0..20 {

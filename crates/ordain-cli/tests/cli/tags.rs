@@ -45,7 +45,7 @@ fn columns(set: &TagSet) -> String {
 const FIT: [&str; 3] = ["--set=lambda=0.01", "--set=link_lambda=0.01", "--set=core=2"];
 
 /// A folder with `train.csv`, `test.csv`, `bare.csv` without labels, and a `model.ordain` fitted on the first.
-fn trained() -> Place {
+pub(crate) fn trained() -> Place {
     let place = Place::empty();
     place.write("train.csv", &csv(&scenes(90, 1), true));
     place.write("test.csv", &csv(&scenes(30, 2), true));
