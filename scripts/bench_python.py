@@ -8,7 +8,7 @@ bytes. Python should add less than 5 %.
 
 Prediction: `predict` of linear models on 1,000,000 rows of 46 float32, scale none
 and global, beside `X @ w` in float32, in turn; the median of eleven ratios; it should be
-below 1.5.
+at most 1.4.
 
 Runs in a Python that has ordain; DATA is the folder of data sets (mq2007-subset is
 taken), without it queries are made up. The program is target/release/ordain.
@@ -31,8 +31,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "target" / "release" / "ordain"
 ROUNDS = 11
 FITS = [(ordain.RankSVM, {}), (ordain.RankMatch, {})]
-# Aims are 1.05 and 1.5. One run on a busy machine is off by a tenth, so only more than that fails.
-MOST_FIT, MOST_PREDICT = 1.15, 1.65
+# The aim of a fit is 1.05; one run on a busy machine is off by a tenth, so only more than that fails.
+MOST_FIT, MOST_PREDICT = 1.15, 1.4
 
 
 def files(data, folder):

@@ -1,6 +1,6 @@
 //! Rankers.
 
-use crate::input::{Ids, Rows, asked, check_finite, features, learned, rank_set};
+use crate::input::{Ids, Rows, asked, check_finite, learned, rank_set};
 use crate::model::{Run, method, model_methods};
 use crate::raised;
 use crate::work::{watched, work};
@@ -10,6 +10,7 @@ use ordain::data::{Missing, RankSet};
 use ordain::method::{Fitted, Method, Training};
 use ordain::model_file::{self, Header};
 use pyo3::prelude::*;
+use rayon::prelude::*;
 use std::num::NonZeroUsize;
 
 /// A fitted ranker.
@@ -59,14 +60,17 @@ pub(crate) fn fit_rank(
     Ok((Ranker { model }, raise))
 }
 
+/// Whether all scores are finite, on all threads.
+fn all_finite(scores: &[f64]) -> bool {
+    scores.par_chunks(1 << 14).all(|part| part.iter().fold(true, |fine, s| fine & s.is_finite()))
+}
+
 impl Ranker {
-    /// Data as the model wants them, and whether they were looked at for values that are not finite.
-    fn set(&self, x: &Rows<'_>, names: Option<Vec<String>>, qid: Option<&Ids<'_>>, checked: bool) -> PyResult<RankSet> {
+    /// Data as the model wants them, looked at for values that are not finite.
+    fn set(&self, x: &Rows<'_>, names: Option<Vec<String>>, qid: Option<&Ids<'_>>) -> PyResult<RankSet> {
         let ranker = &self.model.ranker;
         let (features, columns) = asked(x, names, &ranker.columns)?;
-        if checked {
-            check_finite(&features, &columns, ranker.missing)?;
-        }
+        check_finite(&features, &columns, ranker.missing)?;
         let rows = features.rows();
         let (mut set, _) = rank_set(features, columns, None, qid, rows)?;
         ranker.prepare(&mut set).map_err(raised)?;
@@ -86,13 +90,17 @@ impl Ranker {
         threads: Option<NonZeroUsize>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let ranker = &self.model.ranker;
-        // a weighted sum is finite only where every value is: look for the culprit when one is not
-        let late = ranker.expansion.is_none() && ranker.missing == Missing::Error && !self.by_query();
-        let set = self.set(&x, names, qid.as_ref(), !late)?;
-        let scores = work(py, threads, || Ok(set.in_input_order(ranker.scores(&set))))?;
-        if late && !scores.iter().all(|s| s.is_finite()) {
-            check_finite(&features(&x)?, &set.columns, ranker.missing)?;
+        // One pass over X where queries do not matter: a weighted sum is finite only where every value is.
+        if ranker.missing == Missing::Error {
+            let (features, columns) = asked(&x, names.clone(), &ranker.columns)?;
+            let made = (columns == ranker.columns)
+                .then(|| work(py, threads, || Ok(ranker.row_scores(&features).filter(|scores| all_finite(scores)))));
+            if let Some(scores) = made.transpose()?.flatten() {
+                return Ok(scores.into_pyarray(py));
+            }
         }
+        let set = self.set(&x, names, qid.as_ref())?;
+        let scores = work(py, threads, || Ok(set.in_input_order(ranker.scores(&set))))?;
         Ok(scores.into_pyarray(py))
     }
 
@@ -107,7 +115,7 @@ impl Ranker {
         threads: Option<NonZeroUsize>,
     ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
         let ranker = &self.model.ranker;
-        let set = self.set(&x, names, qid.as_ref(), true)?;
+        let set = self.set(&x, names, qid.as_ref())?;
         let k = ranker.places.len();
         let (places, first, rank) = work(py, threads, || {
             let (mut places, mut first, mut rank) =
@@ -134,7 +142,7 @@ impl Ranker {
         above: usize,
         below: usize,
     ) -> PyResult<Vec<Reason>> {
-        let set = self.set(&x, names, qid.as_ref(), true)?;
+        let set = self.set(&x, names, qid.as_ref())?;
         let stored = |row: usize| (0..set.rows()).find(|&at| set.input_row(at) == row);
         let wrong = |expected: &str, found: String| raised(ordain::Error::Data { expected: expected.into(), found });
         let (Some(a), Some(b)) = (stored(above), stored(below)) else {

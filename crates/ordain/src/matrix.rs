@@ -316,6 +316,51 @@ pub fn dot_row(row: &[f32], w: &[f64]) -> f64 {
     ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7])) + rest
 }
 
+/// [`dot_row`] of each of some stored rows of `cols` values: the same bits, in wider registers where the machine has them.
+#[allow(unsafe_code)] // the one call of code for a newer processor, after a look at the processor
+pub fn dot_rows(values: &[f32], cols: usize, w: &[f64], out: &mut [f64]) {
+    let rows = values.chunks_exact(cols.max(1)).zip(out);
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2")]
+        fn avx2<'a>(rows: impl Iterator<Item = (&'a [f32], &'a mut f64)>, w: &[f64]) {
+            rows.for_each(|(row, out)| *out = wide::dot_row(row, w));
+        }
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has AVX2.
+            return unsafe { avx2(rows, w) };
+        }
+    }
+    rows.for_each(|(row, out)| *out = dot_row(row, w));
+}
+
+/// Four doubles in a register.
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use std::arch::x86_64::{
+        _mm_add_pd, _mm_cvtsd_f64, _mm_setr_ps, _mm_unpackhi_pd, _mm256_add_pd, _mm256_castpd256_pd128,
+        _mm256_cvtps_pd, _mm256_extractf128_pd, _mm256_mul_pd, _mm256_setr_pd, _mm256_setzero_pd,
+    };
+
+    /// [`dot_row`](super::dot_row), every sum in the same order: lanes 0 to 3 of its eight, and lanes 4 to 7.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn dot_row(row: &[f32], w: &[f64]) -> f64 {
+        let ((r8, r_rest), (w8, w_rest)) = (row.as_chunks::<8>(), w.as_chunks::<8>());
+        let (mut lower, mut upper) = (_mm256_setzero_pd(), _mm256_setzero_pd());
+        for (x, y) in r8.iter().zip(w8) {
+            let values = _mm256_cvtps_pd(_mm_setr_ps(x[0], x[1], x[2], x[3]));
+            lower = _mm256_add_pd(lower, _mm256_mul_pd(values, _mm256_setr_pd(y[0], y[1], y[2], y[3])));
+            let values = _mm256_cvtps_pd(_mm_setr_ps(x[4], x[5], x[6], x[7]));
+            upper = _mm256_add_pd(upper, _mm256_mul_pd(values, _mm256_setr_pd(y[4], y[5], y[6], y[7])));
+        }
+        let rest: f64 = r_rest.iter().zip(w_rest).map(|(&x, y)| f64::from(x) * y).sum();
+        let four = _mm256_add_pd(lower, upper);
+        let two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd::<1>(four));
+        _mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two)) + rest
+    }
+}
+
 /// `y += a·x`.
 #[inline]
 pub fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
@@ -583,6 +628,17 @@ mod tests {
             let plain: f64 = wide.iter().zip(&y).map(|(a, b)| a * b).sum();
             prop_assert!((dot(&wide, &y) - plain).abs() < 1e-12);
             prop_assert!((dot_row(&row, &y) - plain).abs() < 1e-12);
+        }
+
+        #[test]
+        fn rows_at_once_equal_row_by_row(d in 1usize..40, rows in 0usize..20, seed in 0u64..1000) {
+            let x = |k: usize| (((k as u64 * 2_654_435_761 + seed * 89) % 1009) as f64 / 1009.0 - 0.5) * 10f64.powi(k as i32 % 7);
+            let values: Vec<f32> = (0..rows * d).map(|k| x(k) as f32).collect();
+            let w: Vec<f64> = (0..d).map(|j| x(j + 7919)).collect();
+            let mut fast = vec![f64::NAN; rows];
+            dot_rows(&values, d, &w, &mut fast);
+            let slow: Vec<u64> = values.chunks_exact(d).map(|row| dot_row(row, &w).to_bits()).collect();
+            prop_assert_eq!(fast.iter().map(|s| s.to_bits()).collect::<Vec<_>>(), slow);
         }
 
         #[test]

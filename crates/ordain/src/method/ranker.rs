@@ -4,7 +4,7 @@ use crate::data::scale::{Affine, Scale, Scaling};
 use crate::data::{Aligned, Columns, Groups, Missing, RankSet};
 use crate::error::{Error, Result};
 use crate::kernel::Expansion;
-use crate::matrix::dot_row;
+use crate::matrix::{Features, dot_row};
 use crate::scorer::rows::{Rows, Work};
 use crate::structure::matching::places::{self, log_sum};
 use crate::traits::Scorer;
@@ -100,6 +100,21 @@ impl Ranker {
     /// O(values), in parallel over queries.
     pub fn scores(&self, set: &RankSet) -> Vec<f64> {
         self.scores_of(set, &set.all())
+    }
+
+    /// The scores of rows that have the columns of the model, whatever their queries, to the bit those of [`Self::scores`];
+    /// `None` where a score depends on the query, or comes of a kernel.
+    ///
+    /// O(values), in parallel over rows: each value is read once.
+    pub fn row_scores(&self, features: &Features) -> Option<Vec<f64>> {
+        let scaling = match (&self.global, self.scale) {
+            (Some(affine), _) => Scaling::Global(affine.clone()),
+            (None, Scale::None) => Scaling::None,
+            _ => return None,
+        };
+        let bounds = [0, features.rows()];
+        let fits = self.expansion.is_none() && features.cols() == self.weights.len();
+        fits.then(|| Rows::new(Groups::new(features, &bounds), &[0], &scaling).all_scores(&self.weights))
     }
 
     /// The scores of some queries; 0 elsewhere.
@@ -277,7 +292,7 @@ pub(super) fn contributions<'a>(
 mod tests {
     use super::*;
     use crate::data::synthetic::Synthetic;
-    use crate::matrix::{Csr, Features};
+    use crate::matrix::Csr;
 
     /// All rows in blocks, whatever their query, or query by query: the same numbers to the last bit.
     #[test]
@@ -308,6 +323,7 @@ mod tests {
                     places: vec![],
                 };
                 let all = ranker.scores(&set);
+                assert_eq!(ranker.row_scores(&set.features), Some(all.clone()), "{scale:?}");
                 for q in 0..set.len() {
                     assert_eq!(all[set.span(q)], ranker.scores_of(&set, &[q as u32])[set.span(q)], "{scale:?} {q}");
                 }
