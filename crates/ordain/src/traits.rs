@@ -167,11 +167,14 @@ pub enum Stop {
     Iterations,
     /// Somebody stopped it.
     Interrupted,
+    /// The objective fell by no more than was asked from one convex problem to the next.
+    Change,
 }
 
 impl Stop {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Gradient, Self::Gap, Self::Stalled, Self::Iterations, Self::Interrupted];
+    pub const ALL: [Self; 6] =
+        [Self::Gradient, Self::Gap, Self::Stalled, Self::Iterations, Self::Interrupted, Self::Change];
 
     /// The name in files and tables.
     pub fn name(self) -> &'static str {
@@ -181,6 +184,7 @@ impl Stop {
             Self::Stalled => "stalled",
             Self::Iterations => "iterations",
             Self::Interrupted => "interrupted",
+            Self::Change => "change",
         }
     }
 }

@@ -111,7 +111,7 @@ fn fit_document(
     seconds: f64,
     model: &Path,
 ) -> Value {
-    json!({
+    let mut document = json!({
         "method": method,
         "objective": report.objective,
         "gap": report.gap,
@@ -122,7 +122,11 @@ fn fit_document(
         "examples": examples,
         "seconds": seconds,
         "model": model.display().to_string(),
-    })
+    });
+    if let Some(rounds) = report.rounds {
+        document["rounds"] = rounds.into();
+    }
+    document
 }
 
 /// How a fit ended, as `inspect` shows it.

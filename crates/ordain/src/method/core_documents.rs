@@ -129,7 +129,7 @@ impl Block<'_> {
     fn nothing(&self) -> Result<CoreFit> {
         let scores = vec![0.0; self.len()];
         let objective = self.losses(&scores)?.0;
-        let report = Report { iterations: 0, objective, gradient: 0.0, gap: None, stop: Stop::Gradient };
+        let report = Report { iterations: 0, objective, gradient: 0.0, gap: None, rounds: None, stop: Stop::Gradient };
         Ok(CoreFit { documents: vec![], coefficients: vec![], scores, report })
     }
 }

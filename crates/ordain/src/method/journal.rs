@@ -48,6 +48,10 @@ impl Journal {
             ("thetas".to_owned(), self.finished.iter().flat_map(|(theta, _)| theta.clone()).collect()),
             ("reports".to_owned(), self.finished.iter().flat_map(|(_, r)| report(r)).collect()),
         ];
+        if self.finished.iter().any(|(_, r)| r.rounds.is_some()) {
+            let rounds = |r: &Report| r.rounds.map_or(-1.0, |rounds| rounds as f64);
+            state.push(("rounds".to_owned(), self.finished.iter().map(|(_, r)| rounds(r)).collect()));
+        }
         if let Some((partial, iterations)) = &self.partial {
             state.push(("iterations".to_owned(), vec![*iterations as f64]));
             state.extend(partial.iter().map(|(name, values)| (format!("solver/{name}"), values.clone())));
@@ -62,17 +66,23 @@ impl Journal {
         if dim == 0 || thetas.len() % dim != 0 || reports.len() % 5 != 0 || thetas.len() / dim != reports.len() / 5 {
             return None;
         }
-        let report = |r: &[f64]| {
+        let rounds = of("rounds").unwrap_or_default();
+        if !rounds.is_empty() && rounds.len() != reports.len() / 5 {
+            return None;
+        }
+        let report = |n: usize, r: &[f64]| {
             Some(Report {
                 iterations: r[0] as usize,
                 objective: r[1],
                 gradient: r[2],
                 gap: Some(r[3]).filter(|&gap| gap >= 0.0),
+                rounds: rounds.get(n).filter(|&&rounds| rounds >= 0.0).map(|&rounds| rounds as usize),
                 stop: *Stop::ALL.get(r[4] as usize)?,
             })
         };
         let finished = thetas.chunks_exact(dim).map(<[f64]>::to_vec).zip(reports.chunks_exact(5));
-        let finished = finished.map(|(theta, r)| Some((theta, report(r)?))).collect::<Option<Vec<_>>>()?;
+        let finished = finished.enumerate().map(|(n, (theta, r))| Some((theta, report(n, r)?)));
+        let finished = finished.collect::<Option<Vec<_>>>()?;
         let own = state.iter().filter_map(|(n, values)| Some((n.strip_prefix("solver/")?.to_owned(), values.clone())));
         let partial = of("iterations").and_then(|n| Some((by_name(own.collect()), *n.first()? as usize)));
         Some(Self { finished, partial, read: 0 })

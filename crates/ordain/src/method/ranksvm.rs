@@ -267,7 +267,7 @@ impl KernelLearner for RankSvm {
         let iterations = fits.iter().map(|fit| fit.report.iterations).max().unwrap_or(0);
         let stop = if watch.stopped() { Stop::Interrupted } else { worst.map_or(Stop::Gradient, |report| report.stop) };
         let gradient = worst.map_or(0.0, |report| report.gradient);
-        let report = Report { iterations, objective, gradient, gap: None, stop };
+        let report = Report { iterations, objective, gradient, gap: None, rounds: None, stop };
         let documents = fits.iter().map(|fit| fit.documents.len()).sum();
         Ok(KernelFit { fits, report, core: CoreFacts { documents, pairs: None, f: None, certificate: None } })
     }

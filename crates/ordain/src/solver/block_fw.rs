@@ -47,6 +47,29 @@ pub struct BlockFw<'a, B: Blocks> {
     work: B::Work,
 }
 
+fn ridge(strength: &[f64], theta: &[f64]) -> f64 {
+    0.5 * theta.iter().zip(strength).map(|(t, s)| s * t * t).sum::<f64>()
+}
+
+/// The objective of examples at some parameters, with these strengths of the ridge, one call per example.
+pub fn objective<B: Blocks>(blocks: &mut B, strength: &[f64], theta: &[f64]) -> Result<f64> {
+    blocks.set_theta(theta)?;
+    let (blocks, m) = (&*blocks, blocks.len());
+    let parts: Vec<usize> = (0..m).step_by(64).collect();
+    let sums: Result<Vec<f64>> = parts
+        .par_iter()
+        .map_init(B::Work::default, |work, &start| {
+            let mut sum = 0.0;
+            for n in start..(start + 64).min(m) {
+                blocks.enter(n, theta, work);
+                sum += blocks.worst(n, work)?.1.max(0.0);
+            }
+            Ok(sum)
+        })
+        .collect();
+    Ok(ridge(strength, theta) + sums?.iter().sum::<f64>() / m.max(1) as f64)
+}
+
 impl<'a, B: Blocks> BlockFw<'a, B> {
     /// Starts at zero; stops at a certified gap of `tol`. The seed gives the order of the examples.
     pub fn new(blocks: &'a mut B, tol: f64, seed: u64) -> Result<Self> {
@@ -90,26 +113,11 @@ impl<'a, B: Blocks> BlockFw<'a, B> {
     }
 
     fn ridge(&self, theta: &[f64]) -> f64 {
-        0.5 * theta.iter().zip(&self.strength).map(|(t, s)| s * t * t).sum::<f64>()
+        ridge(&self.strength, theta)
     }
 
-    /// The objective at some parameters, one call per example.
     fn objective(&mut self, theta: &[f64]) -> Result<f64> {
-        self.blocks.set_theta(theta)?;
-        let (blocks, m) = (&*self.blocks, self.alpha.len());
-        let parts: Vec<usize> = (0..m).step_by(64).collect();
-        let sums: Result<Vec<f64>> = parts
-            .par_iter()
-            .map_init(B::Work::default, |work, &start| {
-                let mut sum = 0.0;
-                for n in start..(start + 64).min(m) {
-                    blocks.enter(n, theta, work);
-                    sum += blocks.worst(n, work)?.1.max(0.0);
-                }
-                Ok(sum)
-            })
-            .collect();
-        Ok(self.ridge(theta) + sums?.iter().sum::<f64>() / m.max(1) as f64)
+        objective(self.blocks, &self.strength, theta)
     }
 
     /// Computes the gap at the present parameters: the better primal value of theirs and their average's, and the dual value.

@@ -3,6 +3,7 @@
 pub mod ball;
 pub mod block_fw;
 pub mod bundle;
+pub mod cccp;
 pub mod lbfgs;
 pub mod newton;
 mod past;

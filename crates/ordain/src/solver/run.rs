@@ -1,7 +1,7 @@
 //! The one loop that runs, watches and stops every solver.
 
 use crate::error::Result;
-use crate::traits::{Solver, Stop};
+use crate::traits::{Progress, Solver, Stop};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +15,11 @@ pub struct Report {
     pub objective: f64,
     /// Norm of the gradient, relative to the one at zero; 0 of solvers that have none.
     pub gradient: f64,
-    /// How far the objective may be above its minimum, of solvers that know.
+    /// How far the objective may be above its minimum, of solvers that know; of rounds, that of the last convex problem.
     pub gap: Option<f64>,
+    /// Convex problems that were solved one after another, of objectives that are not convex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<usize>,
     /// Why it stopped.
     pub stop: Stop,
 }
@@ -24,9 +27,11 @@ pub struct Report {
 impl Report {
     /// How near the minimum it came, in the words of its solver.
     pub fn accuracy(&self) -> String {
-        match self.gap {
-            Some(gap) => format!("duality gap {gap:.1e}"),
-            None => format!("relative gradient {:.1e}", self.gradient),
+        match (self.gap, self.rounds) {
+            (Some(gap), Some(1)) => format!("duality gap {gap:.1e} in 1 round"),
+            (Some(gap), Some(rounds)) => format!("duality gap {gap:.1e} in the last of {rounds} rounds"),
+            (Some(gap), None) => format!("duality gap {gap:.1e}"),
+            (None, _) => format!("relative gradient {:.1e}", self.gradient),
         }
     }
 
@@ -76,7 +81,8 @@ pub fn run(solver: &mut dyn Solver, max_iter: usize, before: usize, watch: &Watc
             if watch.stopped() { Some(Stop::Interrupted) } else { (iterations >= max_iter).then_some(Stop::Iterations) }
         });
         if let Some(stop) = stop {
-            return Ok(Report { iterations, objective: now.objective, gradient: now.gradient, gap: now.gap, stop });
+            let Progress { objective, gradient, gap, .. } = now;
+            return Ok(Report { iterations, objective, gradient, gap, rounds: None, stop });
         }
         solver.step()?;
         iterations += 1;
