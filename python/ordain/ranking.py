@@ -399,6 +399,7 @@ class Dorm(Ranker):
         lambda_: float | str = "auto",
         c: float | None = None,
         subset: int | str = "R",
+        ties: str = "best",
         draws: float | str = 0.4,
         loss: str = "ndcg",
         max_iter: int = 200,
@@ -415,6 +416,7 @@ class Dorm(Ranker):
         self.lambda_ = lambda_
         self.c = c
         self.subset = subset
+        self.ties = ties
         self.draws = draws
         self.loss = loss
         self.max_iter = max_iter

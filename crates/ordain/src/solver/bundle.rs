@@ -74,6 +74,18 @@ impl<'a> Bundle<'a> {
         self.gram = self.planes.iter().map(|a| self.planes.iter().map(|b| dot(a, b)).collect()).collect();
     }
 
+    /// Takes over the planes of a [`Self::state`] from a risk that differs from this one by `⟨shift, θ⟩`: they bound this one too, once they are
+    /// turned by it.
+    pub fn recall(&mut self, from: &State, shift: &[f64]) {
+        let of = |name: &str| from.iter().find(|(n, _)| n == name).map_or(&[][..], |(_, values)| values.as_slice());
+        let turned = of("planes")
+            .chunks_exact(shift.len().max(1))
+            .map(|plane| plane.iter().zip(shift).map(|(plane, shift)| plane + shift).collect::<Vec<f64>>());
+        for (offset, plane) in of("offsets").iter().zip(turned) {
+            self.push(*offset, plane);
+        }
+    }
+
     /// Forgets planes that carry no weight, but for the newest: the minimum of the model rests on at most one more than there are parameters.
     fn forget(&mut self) {
         let n = self.offsets.len();
@@ -97,14 +109,19 @@ impl<'a> Bundle<'a> {
             self.upper = objective;
             self.theta.copy_from_slice(&self.point);
         }
-        self.offsets.push(value - dot(&g, &self.point));
+        let offset = value - dot(&g, &self.point);
+        self.push(offset, g);
+        Ok(())
+    }
+
+    fn push(&mut self, offset: f64, g: Vec<f64>) {
+        self.offsets.push(offset);
         let mut row: Vec<f64> = self.planes.iter().map(|plane| dot(plane, &g)).collect();
         self.gram.iter_mut().zip(&row).for_each(|(old, &x)| old.push(x));
         row.push(dot(&g, &g));
         self.gram.push(row);
         self.planes.push(g);
         self.share.push(if self.share.is_empty() { 1.0 } else { 0.0 });
-        Ok(())
     }
 
     /// The minimum of ridge and planes: pairwise steps on the simplex, from the last answer, to a tenth of the gap asked.

@@ -34,6 +34,8 @@ pub enum RightOrders {
     Sum,
     /// One of them at random.
     Random,
+    /// The best of them at the present scores: the tightest margin, not convex. Of margins alone; right is what costs least.
+    Best,
 }
 
 /// Lists with what is right of them.
@@ -42,6 +44,8 @@ pub struct ListCases {
     pub(crate) values: PlaceValues,
     /// The value of its place that is right for each row of each list.
     pub(crate) right: Vec<f64>,
+    /// Whether the best right order of each list counts, at whatever scores, instead.
+    best: bool,
     /// Where the runs of equal grades end, list after list, for [`RightOrders::Sum`].
     runs: Vec<u32>,
     run_ends: Vec<usize>,
@@ -68,7 +72,9 @@ impl ListCases {
                     let end = start + run.len();
                     let mean = c[start..end].iter().sum::<f64>() / run.len() as f64;
                     match how {
-                        RightOrders::Average | RightOrders::Sum => right.extend(run.iter().map(|_| mean)),
+                        RightOrders::Average | RightOrders::Sum | RightOrders::Best => {
+                            right.extend(run.iter().map(|_| mean))
+                        }
                         RightOrders::Random => {
                             random.shuffle(&mut c[start..end]);
                             right.extend_from_slice(&c[start..end]);
@@ -83,7 +89,7 @@ impl ListCases {
         if how != RightOrders::Sum {
             (runs, run_ends) = (vec![], vec![]);
         }
-        Self { lists, values, right, runs, run_ends }
+        Self { lists, values, right, best: how == RightOrders::Best, runs, run_ends }
     }
 }
 
@@ -225,6 +231,16 @@ pub enum ListLoss {
 ///
 /// DORM (Le and Smola 2007) on the lists of \[EFM\] section 5.1. The maximum is a linear assignment, O(m³) for a list of m. Convex,
 /// never negative, not smooth.
+///
+/// With [`RightOrders::Best`] it is the tightest of the bounds that right orders give, \[QAP\] Eq. (8), right being every order of
+/// the least loss:
+///
+/// ```text
+/// L'(s) = Σ_lists  max over y of [ loss(y) + Σ_i s_i c_y(i) ] − max over right y of Σ_i s_i c_y(i)
+/// ```
+///
+/// The second maximum is a sort, O(m log m): documents that the loss counts alike stand by their scores. Documents of equal score and
+/// worth share the mean of their places, so that no order of the input counts. With these right orders kept it is convex: [`FixedOrders`].
 pub struct ListMargin {
     cases: ListCases,
     loss: ListLoss,
@@ -269,6 +285,11 @@ impl ListMargin {
         }
         Ok(Self { cases, loss, worth })
     }
+
+    /// Number of lists.
+    pub fn lists(&self) -> usize {
+        self.cases.lists.len()
+    }
 }
 
 impl ListLoss {
@@ -289,6 +310,126 @@ pub struct MarginWork {
     assignment: assignment::Work,
     c: Vec<f64>,
     costs: Vec<f64>,
+    /// Documents of a list, and the same by place.
+    order: Vec<usize>,
+    places: Vec<usize>,
+    right: Vec<f64>,
+}
+
+impl ListMargin {
+    /// Where the lists of query `n` stand in a table of right places.
+    pub fn span(&self, n: usize) -> std::ops::Range<usize> {
+        let lists = self.cases.lists.of(n);
+        if lists.is_empty() {
+            return 0..0;
+        }
+        self.cases.lists.span(lists.start).start..self.cases.lists.span(lists.end - 1).end
+    }
+
+    /// The part of query `n` in a table of right places: what the place of each document is worth in the best right order of each of its lists.
+    pub fn best_right(&self, n: usize, s: &[f64], right: &mut [f64], work: &mut MarginWork) {
+        let first = self.span(n).start;
+        for l in self.cases.lists.of(n) {
+            let span = self.cases.lists.span(l);
+            self.best_of_list(l, s, &mut right[span.start - first..span.end - first], work);
+        }
+    }
+
+    /// What lies in the direction of the right places of query `n`, less the mean of all places: `d += right − mean`.
+    pub fn add_centred(&self, n: usize, right: &[f64], d: &mut [f64]) {
+        let first = self.span(n).start;
+        for l in self.cases.lists.of(n) {
+            let span = self.cases.lists.span(l);
+            let own = &right[span.start - first..span.end - first];
+            let mean = own.iter().sum::<f64>() / own.len().max(1) as f64;
+            for (&row, right) in self.cases.lists.rows[span].iter().zip(own) {
+                d[row as usize] += right - mean;
+            }
+        }
+    }
+
+    /// The best right order of list `l`, as values of places; documents of equal score and worth share the mean of theirs.
+    fn best_of_list(&self, l: usize, s: &[f64], right: &mut [f64], work: &mut MarginWork) {
+        let span = self.cases.lists.span(l);
+        let (rows, worth) = (&self.cases.lists.rows[span.clone()], &self.worth[span]);
+        let m = rows.len();
+        let MarginWork { c, order, places, .. } = work;
+        self.cases.values.of(m, c);
+        c.resize(m, 0.0);
+        let score = |i: usize| s[rows[i] as usize] + 0.0; // no zero below zero
+        let by = |a: usize, b: usize| worth[b].total_cmp(&worth[a]).then(score(b).total_cmp(&score(a)));
+        order.clear();
+        order.extend(0..m);
+        order.sort_by(|&a, &b| by(a, b));
+        places.clone_from(order);
+        // of the head only its members count: those of the largest worth, and of these the best
+        if let ListLoss::Precision(_) | ListLoss::Wta = self.loss {
+            let k = if let ListLoss::Precision(k) = self.loss { k } else { 1 };
+            let (head, tail) = places.split_at_mut(k.min(m));
+            [head, tail].into_iter().for_each(|part| part.sort_by(|&a, &b| score(b).total_cmp(&score(a))));
+        }
+        places.iter().zip(c).for_each(|(&i, c)| right[i] = *c);
+        for tied in order.chunk_by(|&a, &b| by(a, b).is_eq()) {
+            let mean = tied.iter().map(|&i| right[i]).sum::<f64>() / tied.len() as f64;
+            tied.iter().for_each(|&i| right[i] = mean);
+        }
+    }
+
+    /// Adds the margin of list `l` over these right places to `total`, and its slope to `d`.
+    fn margin(
+        &self,
+        l: usize,
+        s: &[f64],
+        right: &[f64],
+        total: &mut f64,
+        d: &mut [f64],
+        work: &mut MarginWork,
+    ) -> Result<()> {
+        let span = self.cases.lists.span(l);
+        let (rows, worth) = (&self.cases.lists.rows[span.clone()], &self.worth[span]);
+        let m = rows.len();
+        self.cases.values.of(m, &mut work.c);
+        work.c.resize(m, 0.0);
+        work.costs.clear();
+        for (&row, worth) in rows.iter().zip(worth) {
+            let score = s[row as usize];
+            work.costs.extend(work.c.iter().enumerate().map(|(j, c)| worth * self.loss.value(j) - score * c));
+        }
+        let worst = assignment::solve(&work.costs, m, m, &mut work.assignment)?;
+        *total += 1.0 - worst.cost;
+        for ((&row, right), column) in rows.iter().zip(right).zip(worst.column_of) {
+            let taken = column.map_or(0.0, |j| work.c[j as usize]);
+            *total -= s[row as usize] * right;
+            d[row as usize] += taken - right;
+        }
+        Ok(())
+    }
+}
+
+/// [`ListMargin`] over right places that are given, in the order of its lists: convex.
+pub struct FixedOrders<'a> {
+    /// The margin.
+    pub margin: &'a ListMargin,
+    /// The value of the right place of each document of each list.
+    pub right: &'a [f64],
+}
+
+impl Surrogate for FixedOrders<'_> {
+    type Work = MarginWork;
+
+    fn len(&self) -> usize {
+        self.margin.len()
+    }
+
+    fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut MarginWork) -> Result<f64> {
+        d.fill(0.0);
+        let cases = &self.margin.cases;
+        let mut total = 0.0;
+        for l in cases.lists.of(n) {
+            self.margin.margin(l, s, &self.right[cases.lists.span(l)], &mut total, d, work)?;
+        }
+        Ok(total)
+    }
 }
 
 impl Surrogate for ListMargin {
@@ -299,28 +440,14 @@ impl Surrogate for ListMargin {
     }
 
     fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut MarginWork) -> Result<f64> {
-        d.fill(0.0);
-        let mut total = 0.0;
-        for l in self.cases.lists.of(n) {
-            let span = self.cases.lists.span(l);
-            let (rows, worth, right) =
-                (&self.cases.lists.rows[span.clone()], &self.worth[span.clone()], &self.cases.right[span]);
-            let m = rows.len();
-            self.cases.values.of(m, &mut work.c);
-            work.c.resize(m, 0.0);
-            work.costs.clear();
-            for (&row, worth) in rows.iter().zip(worth) {
-                let score = s[row as usize];
-                work.costs.extend(work.c.iter().enumerate().map(|(j, c)| worth * self.loss.value(j) - score * c));
-            }
-            let worst = assignment::solve(&work.costs, m, m, &mut work.assignment)?;
-            total += 1.0 - worst.cost;
-            for ((&row, right), column) in rows.iter().zip(right).zip(worst.column_of) {
-                let taken = column.map_or(0.0, |j| work.c[j as usize]);
-                total -= s[row as usize] * right;
-                d[row as usize] += taken - right;
-            }
+        let mut right = std::mem::take(&mut work.right);
+        if self.cases.best {
+            right.resize(self.cases.right.len(), 0.0);
+            self.best_right(n, s, &mut right[self.span(n)], work);
         }
-        Ok(total)
+        let given = if self.cases.best { &right } else { &self.cases.right };
+        let value = FixedOrders { margin: self, right: given }.value(n, s, d, work);
+        work.right = right;
+        value
     }
 }

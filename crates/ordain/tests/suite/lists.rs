@@ -5,7 +5,9 @@ use crate::cases::cases;
 use ordain::data::resample::Lists;
 use ordain::data::scale::{Scale, Scaling};
 use ordain::data::synthetic::Synthetic;
-use ordain::method::{RankMethod, Training};
+use ordain::data::{Columns, RankSet};
+use ordain::matrix::{Features, Matrix};
+use ordain::method::{Fitted, RankMethod, Training};
 use ordain::model_file::{from_bytes, to_bytes};
 use ordain::risk::Empirical;
 use ordain::scorer::rows::Rows;
@@ -148,6 +150,51 @@ proptest! {
         let mut d = vec![0.0; m];
         let fast = margin.value(0, &s, &mut d, &mut Default::default()).unwrap();
         prop_assert!((fast - slow(&s)).abs() < 1e-10 && fast > -1e-12);
+        // the tightest bound: the best of all orders of the least loss, not their mean
+        let cases = ListCases::new(one_list(&grades), [&grades[..]], PlaceValues::Linear, RightOrders::Best, 0);
+        let tight = ListMargin::new(cases, [&grades[..]], loss).unwrap();
+        let least = orders.iter().map(|o| cost(o)).fold(f64::INFINITY, f64::min);
+        let slow_tight = |s: &[f64]| {
+            let worst = orders.iter().map(|o| cost(o) + score(o, s)).fold(f64::NEG_INFINITY, f64::max);
+            let right = orders.iter().filter(|o| cost(o) < least + 1e-9).map(|o| score(o, s));
+            worst - right.fold(f64::NEG_INFINITY, f64::max)
+        };
+        let mut slope = vec![0.0; m];
+        // scores at random, and the same with many ties
+        for s in [s.clone(), s.iter().map(|s| s.round()).collect()] {
+            let value = tight.value(0, &s, &mut slope, &mut Default::default()).unwrap();
+            prop_assert!((value - slow_tight(&s)).abs() < 1e-10, "{:?} {:?}: {} {}", loss, grades, value, slow_tight(&s));
+            prop_assert!(value > -1e-12 && value < slow(&s) + 1e-10);
+        }
+        tight.value(0, &s, &mut slope, &mut Default::default()).unwrap();
+        for i in 0..m {
+            let at = |by: f64| {
+                let mut s = s.clone();
+                s[i] += by;
+                slow_tight(&s)
+            };
+            let (up, down) = ((at(1e-6) - at(0.0)) / 1e-6, (at(0.0) - at(-1e-6)) / 1e-6);
+            if (up - down).abs() < 1e-6 {
+                prop_assert!((up - slope[i]).abs() < 1e-6, "{:?}: {} {}", loss, up, slope[i]);
+            }
+        }
+        // what is taken off is convex, its slope a plane below it, and the same for equal documents in any order
+        let rounded: Vec<f64> = s.iter().map(|s| s.round()).collect();
+        let right_of = |s: &[f64]| {
+            let rows = one_list(&grades).rows;
+            let (mut table, mut plane) = (vec![0.0; m], vec![0.0; m]);
+            tight.best_right(0, s, &mut table, &mut Default::default());
+            rows.iter().zip(&table).for_each(|(&row, &value)| plane[row as usize] = value);
+            (s.iter().zip(&plane).map(|(s, g)| s * g).sum::<f64>(), plane)
+        };
+        let (off, plane) = right_of(&rounded);
+        let change: f64 = s.iter().zip(&rounded).zip(&plane).map(|((a, b), g)| (a - b) * g).sum();
+        prop_assert!(right_of(&s).0 >= off + change - 1e-10);
+        for i in 0..m {
+            for j in 0..m {
+                prop_assert!(grades[i] != grades[j] || rounded[i] != rounded[j] || plane[i] == plane[j]);
+            }
+        }
         // a plane below the loss everywhere
         for by in [0.5, -0.5] {
             for i in 0..m {
@@ -210,6 +257,87 @@ fn the_gap_is_certified() {
     }
 }
 
+/// Lists of some documents with one feature.
+fn lists_of(docs: &[(f64, f32)], queries: usize) -> RankSet {
+    let n = docs.len();
+    let values = (0..queries).flat_map(|_| docs.iter().map(|doc| doc.1)).collect();
+    let grades = (0..queries).flat_map(|_| docs.iter().map(|doc| doc.0)).collect();
+    let columns = Columns { names: vec!["x".into()], numbered: false };
+    let names = (0..queries).map(|q| format!("q{q}")).collect();
+    let bounds = (0..=queries).map(|q| q * n).collect();
+    RankSet::new(Features::Dense(Matrix::new(values, 1)), columns, grades, bounds, names).unwrap()
+}
+
+fn dorm(text: &str, set: &RankSet) -> Fitted {
+    text.parse::<RankMethod>().unwrap().fit(&Training::new(set, &set.all()), &Watch::NOBODY).unwrap()
+}
+
+/// The relevant document lies at 3, the others at 2, 0 and -2: the mean of right places wants the others together, and learns nothing.
+#[test]
+fn the_best_right_order_learns_where_the_mean_learns_nothing() {
+    let docs = [(1.0, 3.0), (0.0, 2.0), (0.0, 0.0), (0.0, -2.0)];
+    let mut turned = docs;
+    turned.reverse();
+    for loss in ["p@1", "wta", "mrr", "ndcg"] {
+        for lambda in [3.0f64, 1.0, 0.1, 1e-2, 1e-3] {
+            let text =
+                |ties: &str| format!("dorm[scale=none,subset=4,loss={loss},lambda={lambda},ties={ties},tol=1e-9]");
+            let model = dorm(&text("best"), &lists_of(&docs, 3));
+            let (w, report) = (model.ranker.weights[0], model.facts.report);
+            assert!(w > 0.0 && report.stop == Stop::Change, "{loss} {lambda}: {w} {report:?}");
+            assert!(report.rounds.is_some_and(|rounds| rounds > 0) && report.gap.is_some());
+            // in whatever order the documents come
+            let other = dorm(&text("best"), &lists_of(&turned, 3)).ranker.weights[0];
+            assert!((w - other).abs() < 1e-6, "{loss} {lambda}: {w} {other}");
+            if loss == "p@1" || loss == "wta" {
+                // one order of loss 1 is 1 behind per unit of w: the minimum of λ/2·w² + max(0, 1 − w)
+                assert!((w - (1.0 / lambda).min(1.0)).abs() < 1e-4, "{loss} {lambda}: {w}");
+                assert!(dorm(&text("average"), &lists_of(&docs, 3)).ranker.weights[0].abs() < 1e-6);
+            }
+        }
+    }
+}
+
+/// Documents of one grade in another order are the same documents, and without ties all three rules are one.
+#[test]
+fn the_order_of_documents_does_not_count() {
+    let set = Synthetic { queries: 25, documents: (5, 5), features: 3, grades: 2, ..Synthetic::default() }.make();
+    let mut order: Vec<u32> = (0..set.rows() as u32).collect();
+    let mut random = ordain::random::Random::new(3);
+    (0..set.len()).for_each(|q| random.shuffle(&mut order[set.span(q)]));
+    let grades = order.iter().map(|&row| set.grades[row as usize]).collect();
+    let names = (0..set.len()).map(|q| set.query(q).to_owned()).collect();
+    let bounds = (0..=set.len()).map(|q| 5 * q).collect();
+    let moved = RankSet::new(set.features.select_rows(&order), set.columns.clone(), grades, bounds, names).unwrap();
+    let text = "dorm[scale=query,subset=5,lambda=0.1,tol=1e-12,max_iter=5000]";
+    let (a, b) = (dorm(text, &set), dorm(text, &moved));
+    for (x, y) in a.ranker.weights.iter().zip(&b.ranker.weights) {
+        assert!((x - y).abs() < 1e-6, "{:?} {:?}", a.ranker.weights, b.ranker.weights);
+    }
+    let set = Synthetic { queries: 25, documents: (5, 9), features: 3, grades: 3, ..Synthetic::default() }.make();
+    let of = |ties: &str| dorm(&format!("dorm[scale=query,lambda=0.1,tol=1e-12,max_iter=5000,ties={ties}]"), &set);
+    let (best, mean, one) = (of("best"), of("average"), of("random"));
+    assert_eq!(mean.ranker.weights, one.ranker.weights);
+    assert!(best.ranker.weights.iter().zip(&mean.ranker.weights).all(|(a, b)| (a - b).abs() < 1e-6));
+    assert_eq!((best.facts.report.rounds, mean.facts.report.rounds), (Some(1), None));
+}
+
+/// The seed breaks ties where that is asked.
+#[test]
+fn random_ties_go_by_the_seed() {
+    let set = Synthetic { queries: 25, documents: (6, 6), features: 3, grades: 2, ..Synthetic::default() }.make();
+    let of = |ties: &str, seed: u64| {
+        let method: RankMethod = format!("dorm[scale=query,subset=6,lambda=0.1,ties={ties}]").parse().unwrap();
+        let all = set.all();
+        method.fit(&Training { seed, ..Training::new(&set, &all) }, &Watch::NOBODY).unwrap().ranker.weights
+    };
+    assert_eq!(of("random", 1), of("random", 1));
+    assert_ne!(of("random", 1), of("random", 2));
+    // all six documents are in every subset: nothing else is drawn
+    assert_eq!(of("average", 1), of("average", 2));
+    assert_eq!(of("best", 1), of("best", 2));
+}
+
 #[test]
 fn what_dorm_cannot_do_is_refused_with_the_reason() {
     let message = |text: &str| text.parse::<RankMethod>().unwrap_err().to_string();
@@ -252,9 +380,13 @@ fn random_right_orders_are_right() {
 fn a_resumed_fit_ends_in_the_same_bytes() {
     let set = Synthetic { queries: 60, documents: (5, 15), features: 8, ..Synthetic::default() }.make();
     let units = set.all();
-    for text in
-        ["rankmatch[scale=query,lambda=0.001,tol=1e-9]", "rankmatch", "rankmatch[subset=R,scale=query,lambda=0.01]"]
-    {
+    for text in [
+        "rankmatch[scale=query,lambda=0.001,tol=1e-9]",
+        "rankmatch",
+        "rankmatch[subset=R,scale=query,lambda=0.01]",
+        "dorm[subset=5,draws=0.1]",
+        "dorm[ties=average,draws=0.1]",
+    ] {
         let method: RankMethod = text.parse().unwrap();
         let whole = to_bytes(&method.fit(&Training::new(&set, &units), &Watch::NOBODY).unwrap());
         for stop_after in [0, 3, 11] {
