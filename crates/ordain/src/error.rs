@@ -1,6 +1,7 @@
 //! The one error type of the library: each variant carries the place, what was expected and what was found.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What can go wrong. Slow convergence is not here: it is the stop reason of a fit.
 #[derive(Debug, thiserror::Error)]
@@ -130,6 +131,39 @@ pub enum Error {
 
 /// The result of everything that can fail here.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// A question that long work asks every so often: is it to stop? Clones ask the same. By default nobody stops it.
+///
+/// Buffers of what may take long (`Work::stopped_by`) keep one; when the answer is yes the work ends with [`Error::Interrupted`]. Between two
+/// questions lies work of milliseconds.
+#[derive(Clone, Default)]
+pub struct Interrupt(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
+
+impl std::fmt::Debug for Interrupt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "Interrupt(asked)" } else { "Interrupt(nobody)" })
+    }
+}
+
+impl Interrupt {
+    /// Stops when this says so.
+    pub fn when(stop: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(stop)))
+    }
+
+    /// Asks.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Interrupted`] where the work is to stop.
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        match &self.0 {
+            Some(stop) if stop() => Err(Error::Interrupted),
+            _ => Ok(()),
+        }
+    }
+}
 
 fn hint(nearest: Option<&str>, known: &[String]) -> String {
     match nearest {

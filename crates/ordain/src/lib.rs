@@ -35,7 +35,7 @@ pub mod structure;
 pub mod surrogate;
 pub mod traits;
 
-pub use error::{Error, Result};
+pub use error::{Error, Interrupt, Result};
 
 #[cfg(test)]
 #[path = "../tests/common/cases.rs"]

@@ -1,10 +1,11 @@
 //! The mean loss of a data set, as a function of the parameters.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::matrix::{add_symmetric_product, axpy, finite, mirror};
 use crate::traits::{Risk, Scorer, Surrogate};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `Σ_n weight_n · L_n(A_n θ)`.
 ///
@@ -16,6 +17,12 @@ pub struct Empirical<'a, C: Scorer, R: Surrogate> {
     surrogate: &'a R,
     weight: Vec<f64>,
     groups: Vec<Group<C::Work, R::Work>>,
+    stop: Option<&'a AtomicBool>,
+}
+
+/// Leaves with [`Error::Interrupted`] where the flag is set.
+pub(crate) fn go_on(stop: Option<&AtomicBool>) -> Result<()> {
+    if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) { Err(Error::Interrupted) } else { Ok(()) }
 }
 
 /// A risk with a ridge of its own on each parameter, in units in which its parameters bend it about alike.
@@ -120,7 +127,12 @@ impl<'a, C: Scorer, R: Surrogate> Empirical<'a, C, R> {
             }
             start = end;
         }
-        Self { scorer, surrogate, weight, groups }
+        Self { scorer, surrogate, weight, groups, stop: None }
+    }
+
+    /// The same, but an evaluation ends with [`Error::Interrupted`] at the next example once the flag is set.
+    pub fn stopped_by(self, stop: &'a AtomicBool) -> Self {
+        Self { stop: Some(stop), ..self }
     }
 
     fn add_up(&self, out: &mut [f64]) {
@@ -135,7 +147,7 @@ impl<C: Scorer, R: Surrogate> Risk for Empirical<'_, C, R> {
     }
 
     fn value(&mut self, theta: &[f64], grad: &mut [f64]) -> Result<f64> {
-        let (scorer, surrogate, weight) = (self.scorer, self.surrogate, &self.weight);
+        let (scorer, surrogate, weight, stop) = (self.scorer, self.surrogate, &self.weight, self.stop);
         let values: Result<Vec<f64>> = self
             .groups
             .par_iter_mut()
@@ -143,6 +155,7 @@ impl<C: Scorer, R: Surrogate> Risk for Empirical<'_, C, R> {
                 group.sum.fill(0.0);
                 let mut total = 0.0;
                 for n in group.examples.clone() {
+                    go_on(stop)?;
                     let span = scorer.span(n);
                     let s = &mut group.scores[span.start - group.first..span.end - group.first];
                     let d = &mut group.slope[..s.len()];
@@ -159,7 +172,7 @@ impl<C: Scorer, R: Surrogate> Risk for Empirical<'_, C, R> {
     }
 
     fn curvature(&mut self, v: &[f64], out: &mut [f64]) -> Result<bool> {
-        let (scorer, surrogate, weight) = (self.scorer, self.surrogate, &self.weight);
+        let (scorer, surrogate, weight, stop) = (self.scorer, self.surrogate, &self.weight, self.stop);
         let there: Result<Vec<bool>> = self
             .groups
             .par_iter_mut()
@@ -167,6 +180,7 @@ impl<C: Scorer, R: Surrogate> Risk for Empirical<'_, C, R> {
                 group.sum.fill(0.0);
                 group.z.resize(group.slope.len(), 0.0);
                 for n in group.examples.clone() {
+                    go_on(stop)?;
                     let span = scorer.span(n);
                     let s = &group.scores[span.start - group.first..span.end - group.first];
                     let (z, hz) = (&mut group.z[..s.len()], &mut group.slope[..s.len()]);
@@ -185,7 +199,7 @@ impl<C: Scorer, R: Surrogate> Risk for Empirical<'_, C, R> {
     }
 
     fn hessian(&mut self, out: &mut [f64]) -> Result<bool> {
-        let (scorer, surrogate, weight) = (self.scorer, self.surrogate, &self.weight);
+        let (scorer, surrogate, weight, stop) = (self.scorer, self.surrogate, &self.weight, self.stop);
         let d = scorer.dim();
         let longest = self.groups.iter().map(|group| group.slope.len()).max().unwrap_or(0);
         if longest * d > LARGEST_EXAMPLE {
@@ -204,6 +218,7 @@ impl<C: Scorer, R: Surrogate> Risk for Empirical<'_, C, R> {
                 }
                 let mut filled = 0;
                 for n in group.examples.clone() {
+                    go_on(stop)?;
                     let span = scorer.span(n);
                     let s = &group.scores[span.start - group.first..span.end - group.first];
                     let of = filled..filled + s.len() * d;

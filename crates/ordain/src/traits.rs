@@ -129,7 +129,7 @@ pub trait Blocks: Sync {
 
 /// A solver takes one step at a time, so that one loop watches and stops them all.
 pub trait Solver {
-    /// One step.
+    /// One step. Where it is left by [`crate::Error::Interrupted`], [`Self::theta`] and what can be saved are those of before.
     fn step(&mut self) -> Result<()>;
     /// Where it stands, before the first step and after each.
     fn progress(&self) -> Progress;

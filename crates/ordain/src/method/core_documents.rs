@@ -6,7 +6,7 @@
 
 use crate::data::Groups;
 use crate::data::scale::Scaling;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::factor::squares_by_column;
 use crate::kernel::{Factor, Kernel};
 use crate::matrix::{Features, Matrix, dot_row};
@@ -152,7 +152,7 @@ impl CoreFit {
 pub(crate) fn exact(block: &Block, gram: &Gram, how: &Fitting, start: Option<&CoreFit>) -> Result<CoreFit> {
     let n = block.len();
     let (rows, loss) = (KernelRows::new(gram, &block.lists), block.loss());
-    let mut risk = Empirical::new(&rows, &loss, block.weight.clone());
+    let mut risk = Empirical::new(&rows, &loss, block.weight.clone()).stopped_by(how.watch.stop);
     let mut theta = vec![0.0; 2 * n];
     if let Some(start) = start {
         // the image anew: the scores of another fit may be rounded otherwise
@@ -204,12 +204,12 @@ fn on_core(block: &Block, core: &[u32], how: &Fitting, start: Option<&CoreFit>) 
     }
     let documents: Vec<u32> = factor.kept.iter().map(|&at| core[at as usize]).collect();
     let inverse = factor.inverse();
-    let features = Features::Dense(Matrix::new(features(block, &documents, &how.kernel, &factor, &inverse), r));
+    let features = Features::Dense(Matrix::new(features(block, &documents, how, &factor, &inverse)?, r));
     let bounds: Vec<usize> = block.lists.iter().flat_map(|list| [list.start, list.end]).collect();
     let units: Vec<u32> = (0..block.lists.len() as u32).map(|list| 2 * list).collect();
     let bounds = if bounds.is_empty() { vec![0] } else { bounds };
     let (rows, loss) = (Rows::new(Groups::new(&features, &bounds), &units, &Scaling::None), block.loss());
-    let mut risk = Empirical::new(&rows, &loss, block.weight.clone());
+    let mut risk = Empirical::new(&rows, &loss, block.weight.clone()).stopped_by(how.watch.stop);
     // L⁻¹ F_S are the coordinates of the projection
     let mut theta = vec![0.0; r];
     if let Some(start) = start {
@@ -229,21 +229,25 @@ fn on_core(block: &Block, core: &[u32], how: &Fitting, start: Option<&CoreFit>) 
 }
 
 /// `K_nS L⁻ᵀ` for all documents of a block, row after row, in parallel.
-fn features(block: &Block, core: &[u32], kernel: &Kernel, factor: &Factor, inverse: &[f64]) -> Vec<f32> {
+fn features(block: &Block, core: &[u32], how: &Fitting, factor: &Factor, inverse: &[f64]) -> Result<Vec<f32>> {
     let (d, r) = (block.d, core.len());
     let docs: Vec<f32> = core.iter().flat_map(|&i| block.doc(i)).copied().collect();
     let mut out = vec![0.0f32; block.len() * r];
-    out.par_chunks_mut(CHUNK * r).zip(block.docs.par_chunks((CHUNK * d).max(1))).for_each_init(
+    out.par_chunks_mut(CHUNK * r).zip(block.docs.par_chunks((CHUNK * d).max(1))).try_for_each_init(
         || (vec![0.0; CHUNK * r], vec![0.0; CHUNK * r]),
         |(k, made), (out, rows)| {
+            if how.watch.stopped() {
+                return Err(Error::Interrupted);
+            }
             let (k, made) = (&mut k[..out.len()], &mut made[..out.len()]);
-            kernel.block(rows, &docs, d, out);
+            how.kernel.block(rows, &docs, d, out);
             k.iter_mut().zip(&*out).for_each(|(k, &x)| *k = f64::from(x));
             factor.feature_rows(inverse, k, made);
             out.iter_mut().zip(&*made).for_each(|(out, &x)| *out = x as f32);
+            Ok(())
         },
-    );
-    out
+    )?;
+    Ok(out)
 }
 
 /// One fit for each block, with at most `m` core documents in all of them together, and at least one in each block that

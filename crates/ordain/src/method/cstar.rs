@@ -20,6 +20,7 @@ use crate::surrogate::star::{StarLikelihood, StarMargin, Target};
 use crate::traits::{Blocks, Scorer, Solver, Stop};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::sync::atomic::AtomicBool;
 
 /// Which labels have links.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -442,24 +443,26 @@ impl CStar {
         (watch.tell)(0.9, "fitting on training and validation");
         let mut both = [train, valid].concat();
         both.sort_unstable();
-        let stage = match Stage::new(self, data, &both, watch) {
-            Err(Error::Interrupted) => {
-                solved.report.stop = Stop::Interrupted;
-                return self.fitted(data, &stage, &point, solved, Some(chosen), floor, false);
-            }
-            stage => stage?,
-        };
-        let before = point.core.clone();
-        let point = Point {
-            core: match &self.core {
+        let last = Stage::new(self, data, &both, watch).and_then(|wider| {
+            let core = match &self.core {
                 Some(Core::Size(_) | Core::Auto) => choose_core(data.set, &both, point.core.len()),
                 _ => point.core.clone(),
-            },
-            ..point
-        };
-        let start = (point.core == before).then_some(&solved.theta[..]);
-        let solved = self.solve(&stage, &point, start, self.tol(), data.seed, watch)?;
-        self.fitted(data, &stage, &point, solved, Some(chosen), floor, true)
+            };
+            let last = Point { core, ..point.clone() };
+            let start = (last.core == point.core).then_some(&solved.theta[..]);
+            let solved = self.solve(&wider, &last, start, self.tol(), data.seed, watch)?;
+            Ok((wider, last, solved))
+        });
+        match last {
+            Err(Error::Interrupted) => {
+                solved.report.stop = Stop::Interrupted;
+                self.fitted(data, &stage, &point, solved, Some(chosen), floor, false)
+            }
+            last => {
+                let (wider, last, solved) = last?;
+                self.fitted(data, &wider, &last, solved, Some(chosen), floor, true)
+            }
+        }
     }
 
     /// Fits at one point.
@@ -477,7 +480,7 @@ impl CStar {
         let dim = scorer.dim() + point.core.len() * n;
         match self.trainer {
             Trainer::Likelihood => {
-                let mut risk = StarLikelihood::new(&scorer, n, &point.core, &stage.cases);
+                let mut risk = StarLikelihood::new(&scorer, n, &point.core, &stage.cases).stopped_by(watch.stop);
                 let centre = Centre::new(stage, &scorer, &point.core);
                 let mut centred = Centred { risk: &mut risk, centre: &centre, theta: vec![0.0; dim] };
                 let strength = self.strengths(&scorer, point);
@@ -517,7 +520,7 @@ impl CStar {
         let TagLoss::PrecisionAt(k) = self.loss else {
             let targets: Vec<Target> = stage.cases.iter().cloned().map(Target::break_even).collect();
             let mut blocks = StarMargin::new(scorer, n, &point.core, &targets, lambda)?;
-            let mut solver = BlockFw::new(&mut blocks, tol, seed)?;
+            let mut solver = BlockFw::stopped_by(&mut blocks, tol, seed, Some(watch.stop))?;
             let report = run(&mut solver, self.max_iter(), 0, watch)?;
             return Ok(Solved { theta: solver.theta().to_vec(), report });
         };
@@ -539,7 +542,7 @@ impl CStar {
             theta[scorer.layout()[1].start] = 1.0;
         }
         let (core, max_iter) = (&point.core[..], self.max_iter());
-        let mut sets = BestSets { scorer: &scorer, core, targets, lambda, tol, seed, max_iter };
+        let mut sets = BestSets { scorer: &scorer, core, targets, lambda, tol, seed, max_iter, stop: Some(watch.stop) };
         let (theta, _, report) = cccp(&mut sets, Place::new(theta.clone(), theta), &|_| tol, watch)?;
         Ok(Solved { theta, report })
     }
@@ -771,6 +774,7 @@ struct BestSets<'a> {
     tol: f64,
     seed: u64,
     max_iter: usize,
+    stop: Option<&'a AtomicBool>,
 }
 
 impl Rounds for BestSets<'_> {
@@ -791,13 +795,13 @@ impl Rounds for BestSets<'_> {
     fn value(&mut self, theta: &[f64]) -> Result<f64> {
         let mut blocks = StarMargin::new(self.scorer, self.scorer.labels, self.core, &self.targets, self.lambda)?;
         let strength = blocks.strength();
-        objective(&mut blocks, &strength, theta)
+        objective(&mut blocks, &strength, theta, self.stop)
     }
 
     /// From zero: the solver goes by its dual, which knows no other start.
     fn solve(&mut self, _: &[f64], watch: &Watch) -> Result<(Vec<f64>, Report)> {
         let mut blocks = StarMargin::new(self.scorer, self.scorer.labels, self.core, &self.targets, self.lambda)?;
-        let mut solver = BlockFw::new(&mut blocks, self.tol, self.seed)?;
+        let mut solver = BlockFw::stopped_by(&mut blocks, self.tol, self.seed, self.stop)?;
         let report = run(&mut solver, self.max_iter, 0, watch)?;
         Ok((solver.theta().to_vec(), report))
     }
@@ -832,7 +836,10 @@ impl Search<'_, '_> {
         let start = self.last.take();
         // a choice needs no more than a rough fit; the last one is made as was asked
         let tol = if self.data.refit { ROUGH * self.method.tol() } else { self.method.tol() };
-        let solved = self.method.solve(self.stage, &point, start.as_deref(), tol, self.data.seed, self.watch)?;
+        let solved = match self.method.solve(self.stage, &point, start.as_deref(), tol, self.data.seed, self.watch) {
+            Err(Error::Interrupted) if self.best.is_some() => return Ok(()),
+            other => other?,
+        };
         let tagger = self.method.tagger(self.data, self.stage, &point, &solved.theta)?;
         self.last = Some(solved.theta.clone());
         let value = validate(&tagger, self.data, self.valid)?;
@@ -957,7 +964,8 @@ mod tests {
             let core: Vec<u32> = (0..(round % 3) as u32).collect();
             let tol = 1e-7;
             let (core, scorer) = (&core[..], &scorer);
-            let mut sets = BestSets { scorer, core, targets, lambda: LAMBDA, tol, seed: 1, max_iter: 20_000 };
+            let mut sets =
+                BestSets { scorer, core, targets, lambda: LAMBDA, tol, seed: 1, max_iter: 20_000, stop: None };
             let dim = scorer.dim() + core.len() * n;
             let mut start = vec![0.0; dim];
             start[scorer.layout()[1].start] = 1.0;

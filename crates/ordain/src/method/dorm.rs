@@ -181,7 +181,8 @@ impl Learner for Dorm {
             return self.solve_rounds(problem, from, watch);
         }
         let loss = &problem.drawn.examples;
-        let mut risk = Empirical::new(problem.rows, loss, vec![1.0 / problem.drawn.count; loss.len()]);
+        let mut risk =
+            Empirical::new(problem.rows, loss, vec![1.0 / problem.drawn.count; loss.len()]).stopped_by(watch.stop);
         let mut solver = Bundle::new(&mut risk, problem.lambda, self.tol.get(), from.theta)?;
         let mut before = 0;
         if let Some((state, iterations)) = &from.state {
@@ -298,7 +299,7 @@ impl Rounds for BestOrders<'_> {
 
     fn solve(&mut self, from: &[f64], watch: &Watch) -> Result<(Vec<f64>, Report)> {
         let loss = FixedOrders { margin: self.margin, right: &self.right };
-        let mut risk = Empirical::new(self.rows, &loss, vec![self.weight; loss.len()]);
+        let mut risk = Empirical::new(self.rows, &loss, vec![self.weight; loss.len()]).stopped_by(watch.stop);
         let mut solver = Bundle::new(&mut risk, self.lambda, self.tol, from.to_vec())?;
         let mut before = 0;
         if let Some((state, steps)) = self.resume.take() {

@@ -485,7 +485,10 @@ impl<L: KernelLearner> Search<'_, L> {
                         seed: self.data.seed,
                         choosing: true,
                     };
-                    let fit = self.learner.solve(&problem, &mut carry, from.as_deref(), self.watch)?;
+                    let fit = match self.learner.solve(&problem, &mut carry, from.as_deref(), self.watch) {
+                        Err(Error::Interrupted) if best.is_some() => break 'all,
+                        other => other?,
+                    };
                     let ranker = self.ranker(stage.expansion(kernel, &fit.fits), scale, &scaling);
                     let scores = ranker.scores_of(valid.0, valid.1);
                     let value = metric::evaluate(valid.0, valid.1, &scores, &[by], &convention)?.mean(0);
@@ -518,12 +521,18 @@ impl<L: KernelLearner> Search<'_, L> {
             return Ok(self.fitted(train, best, Some(chosen), false));
         }
         let at = smoothest(&grid).unwrap_or(best.at);
-        if !self.data.refit {
-            // fits of a choice may have been made cheaper
-            return self.last(train, Some(at), Some(chosen), false);
+        // fits of a choice may have been made cheaper
+        let (on, refit) = if self.data.refit { (both, true) } else { (train, false) };
+        if refit {
+            (self.watch.tell)(0.98, "fitting on training and validation");
         }
-        (self.watch.tell)(0.98, "fitting on training and validation");
-        self.last(both, Some(at), Some(chosen), true)
+        match self.last(on, Some(at), Some(chosen.clone()), refit) {
+            Err(Error::Interrupted) => {
+                best.fit.report.stop = Stop::Interrupted;
+                Ok(self.fitted(train, best, Some(chosen), false))
+            }
+            other => other,
+        }
     }
 
     /// The fit at a point, or at the defaults.

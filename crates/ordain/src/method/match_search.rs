@@ -315,12 +315,18 @@ impl<L: Learner> Search<'_, L> {
             for (step, lambda) in self.choices.lambdas(unit).into_iter().enumerate() {
                 let share = tried_scales as f64 / scales.len() as f64 + step as f64 / total;
                 (self.watch.tell)(0.95 * share, "choosing");
-                let mut outcome = self.fit_one((train, &cases), scale, lambda, from.take(), true)?;
+                let mut outcome = match self.fit_one((train, &cases), scale, lambda, from.take(), true) {
+                    Err(Error::Interrupted) if best.is_some() => break 'all,
+                    other => other?,
+                };
                 from = Some(outcome.start());
                 if by.of_probabilities() {
                     outcome.matcher.temperature = self.temperature(&outcome, scale, (valid, &held))?;
                 }
-                let shift = self.shift(&outcome.matcher, valid, by)?;
+                let shift = match self.shift(&outcome.matcher, valid, by) {
+                    Err(Error::Interrupted) => 0.0,
+                    other => other?,
+                };
                 outcome.move_null(shift);
                 let value = outcome.matcher.evaluate(self.data.set, valid, &[by])?.mean(0);
                 let mut nll = None;
@@ -368,9 +374,17 @@ impl<L: Learner> Search<'_, L> {
         });
         if !self.data.refit && !self.watch.stopped() {
             let temperature = outcome.matcher.temperature;
-            outcome = self.fit_one((train, &cases), scale, outcome.lambda, Some(outcome.start()), false)?;
-            outcome.move_null(shift);
-            outcome.matcher.temperature = temperature;
+            match self.fit_one((train, &cases), scale, outcome.lambda, Some(outcome.start()), false) {
+                Err(Error::Interrupted) => {}
+                other => {
+                    outcome = other?;
+                    outcome.move_null(shift);
+                    outcome.matcher.temperature = temperature;
+                }
+            }
+        }
+        if self.watch.stopped() {
+            outcome.report.stop = Stop::Interrupted;
         }
         if !self.data.refit || self.watch.stopped() {
             return Ok(self.fitted(train, outcome, chosen, false));
@@ -379,7 +393,13 @@ impl<L: Learner> Search<'_, L> {
         let mut both = [train, valid].concat();
         both.sort_unstable();
         let cases = cases_of(self.data.set, &both, self.learner.null())?;
-        let mut last = self.fit_one((&both, &cases), scale, outcome.lambda, Some(outcome.start()), false)?;
+        let mut last = match self.fit_one((&both, &cases), scale, outcome.lambda, Some(outcome.start()), false) {
+            Err(Error::Interrupted) => {
+                outcome.report.stop = Stop::Interrupted;
+                return Ok(self.fitted(train, outcome, chosen, false));
+            }
+            other => other?,
+        };
         last.move_null(shift);
         last.matcher.temperature = outcome.matcher.temperature;
         Ok(self.fitted(&both, last, chosen, true))
@@ -409,6 +429,9 @@ impl<L: Learner> Search<'_, L> {
         tried.sort_by(f64::total_cmp);
         tried.dedup();
         let loss = |shift: &f64| {
+            if self.watch.stopped() {
+                return Err(Error::Interrupted);
+            }
             let moved = Matcher { null: Some(null + shift), ..matcher.clone() };
             let value = moved.evaluate(self.data.set, units, &[by])?.mean(0);
             Ok(if by.is_loss() { value } else { -value })

@@ -5,7 +5,7 @@ use super::matcher::{FittedMatch, MatchTraining, Sums};
 use super::settings::{Common, accuracy, one_of, ridge, steps};
 use super::{Choice, Positive, Setting};
 use crate::data::scale::Scale;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::matrix::dot;
 use crate::risk::Empirical;
 use crate::solver::lbfgs::Lbfgs;
@@ -126,7 +126,7 @@ impl MatchMap {
     fn descend(&self, stage: &Stage, engines: Vec<Engine>, from: Option<Start>, watch: &Watch) -> Result<Descent> {
         let loss = MatchLikelihood { cases: stage.cases, engines };
         let weight = vec![1.0 / stage.cases.len() as f64; stage.cases.len()];
-        let mut risk = Empirical::new(stage.scorer, &loss, weight);
+        let mut risk = Empirical::new(stage.scorer, &loss, weight).stopped_by(watch.stop);
         let (lambda, tol) = (stage.lambda, self.tol.get() * if stage.choosing { LOOSE } else { 1.0 });
         let mut solver = match from {
             None => Lbfgs::new(&mut risk, lambda, tol, vec![0.0; stage.scorer.dim()])?,
@@ -142,7 +142,7 @@ impl MatchMap {
         let mut at = from;
         for round in 0..ROUNDS {
             let loss = freeze(stage, engine, &at.theta, round as u64)?;
-            let mut risk = Empirical::new(stage.scorer, &loss, weight.clone());
+            let mut risk = Empirical::new(stage.scorer, &loss, weight.clone()).stopped_by(watch.stop);
             let mut solver = Lbfgs::at(&mut risk, stage.lambda, self.tol.get(), at.theta.clone(), at.at_zero)?;
             let report = run(&mut solver, self.max_iter.min(STEPS), 0, watch)?;
             let way: Vec<f64> = solver.theta().iter().zip(&at.theta).map(|(new, old)| new - old).collect();
@@ -222,7 +222,9 @@ impl Learner for MatchMap {
     fn solve(&self, stage: &Stage, from: Option<Start>, watch: &Watch) -> Result<Solved> {
         let all = |engine: Engine| vec![engine; stage.cases.len()];
         let done = |end: Descent, engines: Vec<Engine>| -> Result<Solved> {
-            let sums = sums_at(stage, engines, &end.theta)?;
+            // one more evaluation, for which somebody who stops does not wait
+            let stopped = end.report.stop == Stop::Interrupted;
+            let sums = if stopped { Sums::default() } else { sums_at(stage, engines, &end.theta)? };
             Ok(Solved { theta: end.theta, at_zero: end.at_zero, report: end.report, sums })
         };
         let small = |case: &Case| engine::always_exact(&case.graph);
@@ -268,8 +270,13 @@ impl Learner for MatchMap {
         }
         // where the pruned sums cannot be had at the start, they cannot be had later
         let from = Start { theta: start.theta.clone(), at_zero: start.at_zero };
-        if let Ok(end) = self.descend(stage, all(Engine::Pruned), Some(from), watch) {
-            return done(end, all(Engine::Pruned));
+        match self.descend(stage, all(Engine::Pruned), Some(from), watch) {
+            Ok(end) => return done(end, all(Engine::Pruned)),
+            Err(Error::Interrupted) => {
+                let report = Report { stop: Stop::Interrupted, ..start.report };
+                return done(Descent { report, ..start }, rough);
+            }
+            Err(_) => {}
         }
         if stage.choosing {
             return done(start, rough); // near enough to tell good settings from bad

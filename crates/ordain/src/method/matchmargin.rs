@@ -145,7 +145,7 @@ impl Learner for MatchMargin {
             let last = !partly || round + 1 >= ROUNDS || now == right;
             right = now;
             let loss = matching::MatchMargin { cases: stage.cases, right: right.clone() };
-            let mut risk = Empirical::new(stage.scorer, &loss, weight.clone());
+            let mut risk = Empirical::new(stage.scorer, &loss, weight.clone()).stopped_by(watch.stop);
             let mut solver = Bundle::new(&mut risk, stage.lambda, self.tol.get(), theta)?;
             let mut report = run(&mut solver, self.max_iter, 0, watch)?;
             steps += report.iterations;

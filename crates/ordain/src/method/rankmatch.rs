@@ -177,7 +177,8 @@ impl Learner for RankMatch {
 
     fn solve(&self, problem: &Problem<ListLikelihood>, from: Start<()>, watch: &Watch) -> Result<Solved<()>> {
         let loss = &problem.drawn.examples;
-        let mut risk = Empirical::new(problem.rows, loss, vec![1.0 / problem.drawn.count; loss.len()]);
+        let mut risk =
+            Empirical::new(problem.rows, loss, vec![1.0 / problem.drawn.count; loss.len()]).stopped_by(watch.stop);
         let mut solver = Lbfgs::new(&mut risk, problem.lambda, self.tol.get(), from.theta)?;
         let mut before = 0;
         if let Some((state, iterations)) = &from.state {

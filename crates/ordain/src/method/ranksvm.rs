@@ -254,7 +254,13 @@ impl KernelLearner for RankSvm {
             }
             None => {
                 if carry.is_empty() {
-                    *carry = blocks.iter().map(|block| Gram::new(&problem.kernel, block.docs, block.d)).collect();
+                    let gram = |block: &core_documents::Block| {
+                        if watch.stopped() {
+                            return Err(Error::Interrupted);
+                        }
+                        Ok(Gram::new(&problem.kernel, block.docs, block.d))
+                    };
+                    *carry = blocks.iter().map(gram).collect::<Result<_>>()?;
                 }
                 let one = |(at, (block, gram)): (usize, (&_, &_))| {
                     core_documents::exact(block, gram, &how, from.map(|from| &from[at]))
@@ -317,7 +323,7 @@ impl Learner for RankSvm {
 
     fn solve(&self, problem: &Problem<Pairs>, from: Start<Memory>, watch: &Watch) -> Result<Solved<Memory>> {
         let Pairs { loss, weight } = &problem.drawn.examples;
-        let mut risk = Empirical::new(problem.rows, loss, weight.clone());
+        let mut risk = Empirical::new(problem.rows, loss, weight.clone()).stopped_by(watch.stop);
         let mut newton = Newton::new(&mut risk, problem.lambda, self.tol.get(), from.theta, from.carry)?;
         let report = run(&mut newton, self.max_iter, 0, watch)?;
         Ok(Solved { theta: newton.theta().to_vec(), report, carry: newton.into_memory(), state: None })

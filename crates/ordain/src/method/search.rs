@@ -188,8 +188,14 @@ impl<L: Learner> Search<'_, L> {
         let mut both = [train, valid].concat();
         both.sort_unstable();
         let drawn = self.learner.draw(self.data, &both)?;
-        let outcome = self.fit_one(&drawn, &both, best.at, Some(best.ranker.weights))?;
-        Ok(self.fitted(&both, &drawn, outcome, chosen, true))
+        match self.fit_one(&drawn, &both, best.at, Some(best.ranker.weights.clone())) {
+            Err(Error::Interrupted) => {
+                let drawn = self.learner.draw(self.data, train)?;
+                let report = Report { stop: Stop::Interrupted, ..best.report };
+                Ok(self.fitted(train, &drawn, Outcome { report, ..best }, chosen, false))
+            }
+            outcome => Ok(self.fitted(&both, &drawn, outcome?, chosen, true)),
+        }
     }
 
     /// The best of all scalings and λ on the validation queries, and all that was tried.
@@ -212,7 +218,10 @@ impl<L: Learner> Search<'_, L> {
                 let what = format!("choosing: scale={} lambda={}", at.scale.name(), at.lambda);
                 (self.watch.tell)(candidates.len() as f64 / (points.len() + 1) as f64, &what);
                 let problem = Problem { rows: &rows, drawn, lambda: at.lambda };
-                let solved = self.solve(&problem, theta, carry)?;
+                let solved = match self.solve(&problem, theta, carry) {
+                    Err(Error::Interrupted) if best.is_some() => break 'search,
+                    other => other?,
+                };
                 (theta, carry) = (solved.theta, solved.carry);
                 let ranker = self.ranker(theta.clone(), at.scale, &scaling);
                 let scores = ranker.scores_with(set, valid, &scaling);

@@ -2,8 +2,10 @@
 
 use crate::error::Result;
 use crate::random::Random;
+use crate::risk::go_on;
 use crate::traits::{Blocks, Progress, Solver, Stop};
 use rayon::prelude::*;
+use std::sync::atomic::AtomicBool;
 
 /// An output that carries weight.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,14 +47,16 @@ pub struct BlockFw<'a, B: Blocks> {
     estimate: f64,
     certified: usize,
     work: B::Work,
+    stop: Option<&'a AtomicBool>,
 }
 
 fn ridge(strength: &[f64], theta: &[f64]) -> f64 {
     0.5 * theta.iter().zip(strength).map(|(t, s)| s * t * t).sum::<f64>()
 }
 
-/// The objective of examples at some parameters, with these strengths of the ridge, one call per example.
-pub fn objective<B: Blocks>(blocks: &mut B, strength: &[f64], theta: &[f64]) -> Result<f64> {
+/// The objective of examples at some parameters, with these strengths of the ridge, one call per example; it ends with
+/// [`crate::Error::Interrupted`] at the next example once the flag is set.
+pub fn objective<B: Blocks>(blocks: &mut B, strength: &[f64], theta: &[f64], stop: Option<&AtomicBool>) -> Result<f64> {
     blocks.set_theta(theta)?;
     let (blocks, m) = (&*blocks, blocks.len());
     let parts: Vec<usize> = (0..m).step_by(64).collect();
@@ -61,6 +65,7 @@ pub fn objective<B: Blocks>(blocks: &mut B, strength: &[f64], theta: &[f64]) -> 
         .map_init(B::Work::default, |work, &start| {
             let mut sum = 0.0;
             for n in start..(start + 64).min(m) {
+                go_on(stop)?;
                 blocks.enter(n, theta, work);
                 sum += blocks.worst(n, work)?.1.max(0.0);
             }
@@ -73,6 +78,12 @@ pub fn objective<B: Blocks>(blocks: &mut B, strength: &[f64], theta: &[f64]) -> 
 impl<'a, B: Blocks> BlockFw<'a, B> {
     /// Starts at zero; stops at a certified gap of `tol`. The seed gives the order of the examples.
     pub fn new(blocks: &'a mut B, tol: f64, seed: u64) -> Result<Self> {
+        Self::stopped_by(blocks, tol, seed, None)
+    }
+
+    /// The same, but a pass ends with [`crate::Error::Interrupted`] at the next example once the flag is set. The best parameters are those of the
+    /// last certificate.
+    pub fn stopped_by(blocks: &'a mut B, tol: f64, seed: u64, stop: Option<&'a AtomicBool>) -> Result<Self> {
         let strength = blocks.strength();
         let (m, d) = (blocks.len(), strength.len());
         let first = |n: usize| {
@@ -97,6 +108,7 @@ impl<'a, B: Blocks> BlockFw<'a, B> {
             estimate: f64::INFINITY,
             certified: 0,
             work: B::Work::default(),
+            stop,
         };
         solver.certify()?;
         Ok(solver)
@@ -117,7 +129,7 @@ impl<'a, B: Blocks> BlockFw<'a, B> {
     }
 
     fn objective(&mut self, theta: &[f64]) -> Result<f64> {
-        objective(self.blocks, &self.strength, theta)
+        objective(self.blocks, &self.strength, theta, self.stop)
     }
 
     /// Computes the gap at the present parameters: the better primal value of theirs and their average's, and the dual value.
@@ -183,10 +195,13 @@ impl<B: Blocks> Solver for BlockFw<'_, B> {
         let mut order = std::mem::take(&mut self.order);
         self.random.shuffle(&mut order);
         self.estimate = 0.0;
-        for &n in &order {
+        let visited: Result<()> = order.iter().try_for_each(|&n| {
+            go_on(self.stop)?;
             self.estimate += self.visit(n as usize)?;
-        }
+            Ok(())
+        });
         self.order = order;
+        visited?;
         let share = 2.0 / (self.passes as f64 + 2.0);
         self.average.iter_mut().zip(&self.current).for_each(|(average, t)| *average += share * (t - *average));
         self.passes += 1;

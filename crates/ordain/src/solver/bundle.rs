@@ -26,6 +26,8 @@ pub struct Bundle<'a> {
     offsets: Vec<f64>,
     gram: Vec<Vec<f64>>,
     share: Vec<f64>,
+    /// The point is that of the next plane: a step was left before the risk was known there.
+    due: bool,
 }
 
 impl<'a> Bundle<'a> {
@@ -44,6 +46,7 @@ impl<'a> Bundle<'a> {
             offsets: vec![],
             gram: vec![],
             share: vec![],
+            due: false,
         };
         bundle.cut()?;
         Ok(bundle)
@@ -58,6 +61,7 @@ impl<'a> Bundle<'a> {
             ("planes".into(), self.planes.concat()),
             ("offsets".into(), self.offsets.clone()),
             ("shares".into(), self.share.clone()),
+            ("due".into(), vec![f64::from(u8::from(self.due))]),
         ]
     }
 
@@ -70,6 +74,7 @@ impl<'a> Bundle<'a> {
         }
         (self.point, self.theta, self.offsets, self.share) = (of("point"), of("theta"), of("offsets"), of("shares"));
         (self.upper, self.lower) = (of("bounds")[0], of("bounds")[1]);
+        self.due = of("due").first().is_some_and(|&due| due > 0.0);
         self.planes = of("planes").chunks_exact(d).map(<[f64]>::to_vec).collect();
         self.gram = self.planes.iter().map(|a| self.planes.iter().map(|b| dot(a, b)).collect()).collect();
     }
@@ -157,9 +162,14 @@ impl<'a> Bundle<'a> {
 
 impl Solver for Bundle<'_> {
     fn step(&mut self) -> Result<()> {
-        self.minimise_model();
-        self.forget();
-        self.cut()
+        if !self.due {
+            self.minimise_model();
+            self.forget();
+            self.due = true;
+        }
+        self.cut()?;
+        self.due = false;
+        Ok(())
     }
 
     fn progress(&self) -> Progress {

@@ -2,7 +2,7 @@
 
 use super::factor_shifted;
 use super::past::{Past, difference};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::matrix::{axpy, dot, finite, solve_factored};
 use crate::traits::{Progress, Risk, Solver, State, Stop};
 
@@ -132,7 +132,10 @@ impl Solver for Lbfgs<'_> {
             self.next.0.copy_from_slice(&self.theta);
             axpy(length, &p, &mut self.next.0);
             // weak Wolfe conditions by bisection; what cannot be evaluated is too far
-            let objective = self.evaluate(true).unwrap_or(f64::INFINITY);
+            let objective = match self.evaluate(true) {
+                Err(Error::Interrupted) => return Err(Error::Interrupted),
+                other => other.unwrap_or(f64::INFINITY),
+            };
             let ahead = dot(&self.next.1, &p);
             if objective > self.objective + 1e-4 * length * slope + rounding || !ahead.is_finite() {
                 high = length;
@@ -149,8 +152,8 @@ impl Solver for Lbfgs<'_> {
             }
             length = if high.is_finite() { 0.5 * (low + high) } else { 2.0 * length };
         }
-        self.stalled = true;
         self.objective = self.evaluate(false)?;
+        self.stalled = true;
         Ok(())
     }
 

@@ -133,7 +133,8 @@ impl<'a> Newton<'a> {
     fn solve_explicit(&mut self) -> Result<()> {
         if self.memory.hessian.is_empty() {
             self.memory.hessian.resize(self.theta.len().pow(2), 0.0);
-            if !self.risk.hessian(&mut self.memory.hessian)? {
+            let there = self.risk.hessian(&mut self.memory.hessian).inspect_err(|_| self.memory.hessian.clear())?;
+            if !there {
                 // no Hessian, or one whose making would take too much memory
                 self.memory.hessian.clear();
                 self.explicit = false;

@@ -1,6 +1,6 @@
 //! The one loop that runs, watches and stops every solver.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::traits::{Progress, Solver, Stop};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -84,7 +84,14 @@ pub fn run(solver: &mut dyn Solver, max_iter: usize, before: usize, watch: &Watc
             let Progress { objective, gradient, gap, .. } = now;
             return Ok(Report { iterations, objective, gradient, gap, rounds: None, stop });
         }
-        solver.step()?;
+        match solver.step() {
+            // the step is as if it had not been begun
+            Err(Error::Interrupted) => {
+                let (objective, gradient, gap) = (now.objective, now.gradient, now.gap);
+                return Ok(Report { iterations, objective, gradient, gap, rounds: None, stop: Stop::Interrupted });
+            }
+            other => other?,
+        }
         iterations += 1;
     }
 }

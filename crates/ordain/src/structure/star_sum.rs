@@ -4,7 +4,7 @@
 //! an elementary symmetric polynomial. Configurations stand side by side in the lanes of one table.
 
 use super::star::{Clamp, MOST_SUM, Star, Subsets};
-use crate::error::{Error, Result};
+use crate::error::{Error, Interrupt, Result};
 
 /// Configurations that are done side by side.
 const LANES: usize = 8;
@@ -48,6 +48,14 @@ pub struct SumWork {
     table: Vec<f64>,
     tail: Vec<f64>,
     lane: Vec<f64>,
+    stop: Interrupt,
+}
+
+impl SumWork {
+    /// The same, but it asks whether to stop.
+    pub fn stopped_by(self, stop: Interrupt) -> Self {
+        Self { stop, ..self }
+    }
 }
 
 /// The configurations from `first` on, with `r` labels to choose beside those that are in anyway; `top_score` is the largest score of
@@ -150,6 +158,7 @@ impl<'a> StarSum<'a> {
             if !(first..first + lanes).any(fits) {
                 continue;
             }
+            work.stop.check()?;
             let part = Part { scores, first, r, top_score };
             let done = self.tame
                 && match lanes {

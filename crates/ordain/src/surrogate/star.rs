@@ -1,13 +1,14 @@
 //! The right set of labels of every item made likely, or put above all others by a margin, with links between labels among
 //! the parameters.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::matrix::{axpy, finite};
 use crate::structure::star::{Clamp, MaxWork, Star, Subsets};
 use crate::structure::star_sum::{StarSum, SumWork};
 use crate::traits::{Blocks, Risk, Scorer};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The labels of one item.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,6 +41,7 @@ pub struct StarLikelihood<'a, C: Scorer> {
     cases: &'a [Case],
     labels: usize,
     groups: Vec<Group<C::Work>>,
+    stop: Option<&'a AtomicBool>,
 }
 
 #[derive(Default)]
@@ -67,7 +69,12 @@ impl<'a, C: Scorer> StarLikelihood<'a, C> {
             pairs: vec![0.0; core.len() * labels],
             ..Group::default()
         };
-        Self { scorer, core, cases, labels, groups: (0..count).map(group).collect() }
+        Self { scorer, core, cases, labels, groups: (0..count).map(group).collect(), stop: None }
+    }
+
+    /// The same, but an evaluation ends with [`crate::Error::Interrupted`] at the next item once the flag is set.
+    pub fn stopped_by(self, stop: &'a AtomicBool) -> Self {
+        Self { stop: Some(stop), ..self }
     }
 }
 
@@ -77,7 +84,7 @@ impl<C: Scorer> Risk for StarLikelihood<'_, C> {
     }
 
     fn value(&mut self, theta: &[f64], grad: &mut [f64]) -> Result<f64> {
-        let (scorer, cases, own) = (self.scorer, self.cases, self.scorer.dim());
+        let (scorer, cases, own, stop) = (self.scorer, self.cases, self.scorer.dim(), self.stop);
         let (theta, links) = theta.split_at(own);
         let star = &Star::new(self.labels, self.core, links)?;
         let sum = &StarSum::new(star)?;
@@ -90,6 +97,9 @@ impl<C: Scorer> Risk for StarLikelihood<'_, C> {
                 let (own_sum, link_sum) = group.sum.split_at_mut(own);
                 let mut total = 0.0;
                 for n in group.items.clone() {
+                    if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                        return Err(Error::Interrupted);
+                    }
                     let case = &cases[n];
                     let (s, p) = (&mut group.scores, &mut group.marginals);
                     scorer.scores(n, theta, s, &mut group.scorer);

@@ -48,6 +48,11 @@ fn numbers(seed: u64) -> impl FnMut() -> f64 {
     }
 }
 
+/// Costs on which paths are long: products of places.
+pub(crate) fn hard(n: usize) -> Vec<f64> {
+    (0..n * n).map(|at| ((at / n + 1) * (at % n + 1)) as f64).collect()
+}
+
 fn flipped(costs: &[f64], cols: usize) -> Vec<f64> {
     (0..cols).flat_map(|j| costs.iter().skip(j).step_by(cols).copied()).collect()
 }

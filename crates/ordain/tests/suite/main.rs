@@ -11,6 +11,7 @@ mod best_matching;
 mod cases;
 mod contract;
 mod core_choice;
+mod interrupts;
 mod layering;
 mod lists;
 mod match_metrics;

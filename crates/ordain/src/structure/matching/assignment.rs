@@ -1,6 +1,6 @@
 //! Linear assignment: the cheapest one-to-one matching of rows to columns, with the prices that prove it.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Interrupt, Result};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -32,6 +32,21 @@ pub struct Work {
     search: Search,
     open: Open,
     matched: Vec<Option<u32>>,
+    stop: Interrupt,
+}
+
+/// Why rows are not all matched.
+enum Halt {
+    /// This row has no match.
+    Unmatched(usize),
+    /// Somebody stopped it.
+    Stopped,
+}
+
+impl From<Error> for Halt {
+    fn from(_: Error) -> Self {
+        Self::Stopped
+    }
 }
 
 /// How rows are matched.
@@ -88,7 +103,8 @@ pub struct Matched<'a> {
 /// # Errors
 ///
 /// [`Error::Data`] for a cost that is not a number, is −∞ or too large, or for sizes that do not fit;
-/// [`Error::Infeasible`] where the forbidden pairs leave no matching.
+/// [`Error::Infeasible`] where the forbidden pairs leave no matching; [`Error::Interrupted`] where [`Work::stopped_by`] says so, which is asked
+/// for each row that is read.
 pub fn solve<'a>(costs: &[f64], rows: usize, cols: usize, work: &'a mut Work) -> Result<Matched<'a>> {
     if rows.max(cols) <= SMALL {
         return solve_by(Way::Small, costs, rows, cols, work);
@@ -119,17 +135,20 @@ fn solve_by<'a>(way: Way, costs: &[f64], rows: usize, cols: usize, work: &'a mut
         // a column that may be left over has to start at price 0
         let square = rows == cols;
         work.v.iter_mut().filter(|v| !square || v.is_infinite()).for_each(|v| *v = 0.0);
-        work.run(way, costs, rows).map_err(|index| ("row", index))
+        work.run(way, costs, rows).map_err(|halt| (halt, "row"))
     } else {
         work.v.clear();
         work.v.resize(rows, 0.0);
         let mut flipped = std::mem::take(&mut work.flipped);
         flip(costs, cols, &mut flipped);
-        let done = work.run(way, &flipped, cols).map_err(|index| ("column", index));
+        let done = work.run(way, &flipped, cols).map_err(|halt| (halt, "column"));
         work.flipped = flipped;
         done
     };
-    let cost = done.map_err(|(side, index)| Error::Infeasible { side, index })?;
+    let cost = done.map_err(|(halt, side)| match halt {
+        Halt::Unmatched(index) => Error::Infeasible { side, index },
+        Halt::Stopped => Error::Interrupted,
+    })?;
     work.matched.clear();
     if rows <= cols {
         work.matched.extend(work.column_of.iter().map(|&j| Some(j)));
@@ -180,8 +199,13 @@ fn flip(costs: &[f64], cols: usize, flipped: &mut Vec<f64>) {
 }
 
 impl Work {
+    /// The same, but it asks whether to stop.
+    pub fn stopped_by(self, stop: Interrupt) -> Self {
+        Self { stop, ..self }
+    }
+
     /// Matches all rows and prices them, from prices of columns that may only fall; or names a row that has no match.
-    fn run(&mut self, way: Way, costs: &[f64], rows: usize) -> std::result::Result<f64, usize> {
+    fn run(&mut self, way: Way, costs: &[f64], rows: usize) -> std::result::Result<f64, Halt> {
         self.row_of.clear();
         self.row_of.resize(self.v.len(), NOBODY);
         self.column_of.clear();
@@ -199,7 +223,7 @@ impl Work {
     }
 
     /// By bids and paths, with lists of `listed` columns, or none where that is 0.
-    fn match_blocks(&mut self, costs: &[f64], rows: usize, listed: usize) -> std::result::Result<(), usize> {
+    fn match_blocks(&mut self, costs: &[f64], rows: usize, listed: usize) -> std::result::Result<(), Halt> {
         let cols = self.v.len();
         self.v.resize(cols.next_multiple_of(BLOCK), 0.0);
         self.free.clear();
@@ -224,7 +248,7 @@ impl Work {
     }
 
     /// What [`Work::augment`] does, for few columns.
-    fn augment_small(&mut self, costs: &[f64], start: usize) -> std::result::Result<(), usize> {
+    fn augment_small(&mut self, costs: &[f64], start: usize) -> std::result::Result<(), Halt> {
         let Self { v, row_of, column_of, paid, open, .. } = self;
         let cols = row_of.len();
         let row = &costs[start * cols..][..cols];
@@ -247,7 +271,7 @@ impl Work {
         let mut left = cols; // those behind are settled
         let far = loop {
             if low.is_infinite() {
-                return Err(start);
+                return Err(Halt::Unmatched(start));
             }
             left -= 1;
             open.swap(at, left);
@@ -277,15 +301,16 @@ impl Work {
 
     /// Each free row takes its cheapest column and lowers the price so far that its second choice is as good; the row
     /// that had the column bids next, `again` times in all. Who is free after that is left in `free`.
-    fn bid(&mut self, costs: &[f64], again: &mut usize) -> std::result::Result<(), usize> {
+    fn bid(&mut self, costs: &[f64], again: &mut usize) -> std::result::Result<(), Halt> {
         let cols = self.row_of.len();
         for at in 0..self.free.len() {
             let mut i = self.free[at] as usize;
             loop {
+                self.stop.check()?;
                 let row = &costs[i * cols..][..cols];
                 let best = if self.lists.on { self.lists.best(i, row, &self.v) } else { Best::of_row(row, &self.v) };
                 if best.first.is_infinite() {
-                    return Err(i);
+                    return Err(Halt::Unmatched(i));
                 }
                 let (mut j, gap) = (best.at as usize, best.second - best.first);
                 // rounding may swallow the gap; a row with no second choice must not drive the price to -inf
@@ -315,13 +340,14 @@ impl Work {
     }
 
     /// Matches row `start` by a shortest path over reduced costs, and lowers the prices of the columns settled by it.
-    fn augment(&mut self, costs: &[f64], start: usize) -> std::result::Result<(), usize> {
-        let Self { v, row_of, column_of, paid, lists, search, .. } = self;
+    fn augment(&mut self, costs: &[f64], start: usize) -> std::result::Result<(), Halt> {
+        let Self { v, row_of, column_of, paid, lists, search, stop, .. } = self;
         let cols = row_of.len();
         search.restart();
         // `base` is the length of the way to row i, less the price of i
         let (mut i, mut base, mut whole) = (start, 0.0, !lists.on);
         loop {
+            stop.check()?;
             if whole {
                 search.reach_all(i, base, &costs[i * cols..][..cols], v);
             } else {
@@ -343,7 +369,7 @@ impl Work {
             }
         }
         if search.far.is_infinite() {
-            return Err(start);
+            return Err(Halt::Unmatched(start));
         }
         for &(j, distance, price) in &search.settled {
             v[j as usize] = price - (search.far - distance);

@@ -2,7 +2,7 @@
 
 use super::assignment;
 use super::graph::Graph;
-use crate::error::{Error, Result};
+use crate::error::{Error, Interrupt, Result};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -41,6 +41,7 @@ pub struct Work {
     costs: Vec<f64>,
     dense: assignment::Work,
     edges: Vec<u32>,
+    stop: Interrupt,
 }
 
 #[derive(Clone, Copy)]
@@ -106,7 +107,10 @@ pub fn best<'a>(graph: &Graph, s: &[f64], work: &'a mut Work) -> Result<Best<'a>
     let (rows, cols) = (work.row_stays.len(), work.q.len());
     let dense = !graph.null() && work.entries.len().saturating_mul(DENSE) >= rows * cols;
     let done = if dense { work.solve_dense() } else { work.solve_sparse() };
-    done.map_err(|index| Error::Infeasible { side: if flipped { "column" } else { "row" }, index })?;
+    done.map_err(|error| match error {
+        Error::Infeasible { index, .. } => Error::Infeasible { side: if flipped { "column" } else { "row" }, index },
+        other => other,
+    })?;
     work.shape = Some(shape(graph));
     work.finish(flipped);
     let (left_dual, right_dual) = if flipped { (&work.q, &work.p) } else { (&work.p, &work.q) };
@@ -151,6 +155,7 @@ pub fn forbidden(graph: &Graph, s: &[f64], work: &mut Work, losses: &mut Vec<f64
     losses.reserve(graph.lesser());
     let flipped = graph.left() > graph.right();
     for &edge in &work.edges {
+        work.stop.check()?;
         let (left, right) = graph.ends(edge as usize);
         let pair = if flipped { right } else { left };
         losses.push(work.pairs.detour(pair, &mut work.search, &mut work.back));
@@ -188,6 +193,11 @@ fn reset<T: Clone>(buffer: &mut Vec<T>, len: usize, value: T) {
 }
 
 impl Work {
+    /// The same, but it asks whether to stop.
+    pub fn stopped_by(self, stop: Interrupt) -> Self {
+        Self { dense: self.dense.stopped_by(stop.clone()), stop, ..self }
+    }
+
     /// Takes the problem over, lesser side for rows, with the lowest prices of columns that may only rise.
     fn load(&mut self, graph: &Graph, s: &[f64], flipped: bool) {
         let (rows, cols) = (graph.lesser(), graph.left().max(graph.right()));
@@ -264,7 +274,7 @@ impl Work {
     }
 
     /// Lays the edges out as a matrix of costs. Not for nulls: they are faster without, as most edges are dropped.
-    fn solve_dense(&mut self) -> std::result::Result<(), usize> {
+    fn solve_dense(&mut self) -> Result<()> {
         let (rows, cols) = (self.row_stays.len(), self.q.len());
         reset(&mut self.costs, rows * cols, f64::INFINITY);
         for i in 0..rows {
@@ -275,7 +285,7 @@ impl Work {
         }
         let solved = match assignment::solve_with_bids(&self.costs, rows, cols, &mut self.dense) {
             Ok(solved) => solved,
-            Err(Error::Infeasible { index, .. }) => return Err(index),
+            Err(error @ (Error::Infeasible { .. } | Error::Interrupted)) => return Err(error),
             Err(_) => return self.solve_sparse(),
         };
         for (q, v) in self.q.iter_mut().zip(solved.column_dual) {
@@ -293,7 +303,7 @@ impl Work {
     }
 
     /// Matches all rows from prices of columns that may only rise; or names a row that has no match.
-    fn solve_sparse(&mut self) -> std::result::Result<(), usize> {
+    fn solve_sparse(&mut self) -> Result<()> {
         let (rows, cols) = (self.row_stays.len(), self.q.len());
         self.free.clear();
         self.free.extend(0..rows as u32);
@@ -313,10 +323,11 @@ impl Work {
     /// Each free row takes the column that gains most and raises its price so far that the second choice is as good; the
     /// row that had the column bids next, `again` times in all. Who is free after that is left in `free`. A row that gains
     /// no more than alone stays alone for good, as gains only fall.
-    fn bid(&mut self, again: &mut usize) -> std::result::Result<(), usize> {
+    fn bid(&mut self, again: &mut usize) -> Result<()> {
         for at in 0..self.free.len() {
             let mut i = self.free[at] as usize;
             loop {
+                self.stop.check()?;
                 let (mut first, mut second) = ((f64::NEG_INFINITY, NOBODY), (f64::NEG_INFINITY, NOBODY));
                 let of = self.of(i);
                 for (e, entry) in (of.start as u32..).zip(&self.entries[of]) {
@@ -329,7 +340,7 @@ impl Work {
                 }
                 let alone = self.row_stays[i];
                 if first.1 == NOBODY && alone.is_infinite() {
-                    return Err(i);
+                    return Err(unmatched(i));
                 }
                 if alone >= first.0 {
                     self.entry_of[i] = NOBODY;
@@ -366,17 +377,18 @@ impl Work {
     }
 
     /// Matches row `start` by a shortest path over reduced scores, and raises the prices of the columns settled by it.
-    fn augment(&mut self, start: usize) -> std::result::Result<(), usize> {
-        let Self { starts, entries, row_stays, q, row_of, entry_of, search, .. } = self;
+    fn augment(&mut self, start: usize) -> Result<()> {
+        let Self { starts, entries, row_stays, q, row_of, entry_of, search, stop, .. } = self;
         let of = |i: usize| starts[i] as usize..starts[i + 1] as usize;
         let gains = entries[of(start)].iter().map(|entry| entry.score - q[entry.column as usize]);
         // the length of the way to a row, and its price
         let mut base = gains.fold(row_stays[start], |most, gain| if gain > most { gain } else { most });
         if base.is_infinite() {
-            return Err(start);
+            return Err(unmatched(start));
         }
         let (mut i, mut far, mut end) = (start, f64::INFINITY, End::Row(start));
         loop {
+            stop.check()?;
             if base - row_stays[i] < far {
                 (far, end) = (base - row_stays[i], End::Row(i));
             }
@@ -396,7 +408,7 @@ impl Work {
             base = distance + (entries[entry_of[i] as usize].score - q[j]);
         }
         if far.is_infinite() {
-            return Err(start);
+            return Err(unmatched(start));
         }
         for &(j, distance) in &search.settled {
             q[j as usize] += far - distance;
@@ -446,6 +458,11 @@ impl Work {
         pairs.ahead.spread(&mut pairs.enter, search);
         pairs.behind.spread(&mut pairs.leave, search);
     }
+}
+
+/// A row that has no match.
+fn unmatched(index: usize) -> Error {
+    Error::Infeasible { side: "row", index }
 }
 
 /// A number that is not negative but for rounding.

@@ -2,7 +2,7 @@
 
 use super::graph::Graph;
 use super::sinkhorn::{self, Balanced};
-use crate::error::{Error, Result};
+use crate::error::{Error, Interrupt, Result};
 
 /// Messages stay within this and its inverse, so that products of two are finite.
 const FAR: f64 = 1e150;
@@ -38,6 +38,13 @@ impl Default for Work {
             columns: vec![],
             rows: vec![],
         }
+    }
+}
+
+impl Work {
+    /// The same, but it asks whether to stop.
+    pub fn stopped_by(self, stop: Interrupt) -> Self {
+        Self { balance: self.balance.stopped_by(stop), ..self }
     }
 }
 
@@ -130,6 +137,7 @@ pub fn log_sum(graph: &Graph, s: &[f64], work: &mut Work, marginals: &mut [f64])
     }
     let (mut converged, mut iterations) = (false, 0);
     while iterations < *limit {
+        balance.stop.check()?;
         iterations += 1;
         let damped = iterations > PATIENCE;
         columns.clear();

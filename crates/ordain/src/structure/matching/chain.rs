@@ -3,7 +3,7 @@
 use super::graph::Graph;
 use super::samples::Samples;
 use super::sinkhorn;
-use crate::error::{Error, Result};
+use crate::error::{Error, Interrupt, Result};
 use crate::random::Random;
 
 const NONE: u32 = u32::MAX;
@@ -40,6 +40,9 @@ pub struct Work {
     /// Sums over pieces of the chains, for [`Drawn::r_hat`].
     pieces: Vec<f64>,
 }
+
+/// Steps of a chain between two questions whether to stop.
+const ASK: usize = 1 << 12;
 
 /// What [`draw`] did.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -123,6 +126,9 @@ pub fn draw(
             // the price of an open pair, tuned while burning in
             walk.price = -2.0 * (graph.lesser() as f64).ln();
             for k in 0..settings.burn_in {
+                if k % ASK == 0 {
+                    work.balance.stop.check()?;
+                }
                 walk.heat = if chain == 1 && k < settings.burn_in / 2 { 0.0 } else { 1.0 };
                 walk.step(work, random);
                 let pull = if walk.open.is_some() { -0.5 } else { 0.5 };
@@ -134,6 +140,9 @@ pub fn draw(
             if graph.edges() > 0 {
                 let mut counted = 0;
                 while counted < settings.thin.max(1) {
+                    if walk.steps.is_multiple_of(ASK) {
+                        work.balance.stop.check()?;
+                    }
                     walk.step(work, random);
                     counted += usize::from(walk.open.is_none());
                 }
@@ -151,6 +160,11 @@ pub fn draw(
 }
 
 impl Work {
+    /// The same, but it asks whether to stop.
+    pub fn stopped_by(self, stop: Interrupt) -> Self {
+        Self { balance: self.balance.stopped_by(stop), ..self }
+    }
+
     fn look_up(&mut self, graph: &Graph) {
         self.table.clear();
         if graph.left() * graph.right() <= TABLE && !graph.is_complete() {

@@ -3,7 +3,7 @@
 use super::graph::Graph;
 use super::samples::Samples;
 use super::{Accuracy, Engine, Sum, best, bethe, chain, huber_law, importance, partial, pruned, sinkhorn};
-use crate::error::{Error, Result};
+use crate::error::{Error, Interrupt, Result};
 use crate::random::Random;
 
 /// Sets below this share of the heaviest are dropped.
@@ -45,6 +45,20 @@ impl Work {
     /// Work that takes the exact sum as far as [`partial::Work::on_request`] does.
     pub fn on_request() -> Self {
         Self { partial: partial::Work::on_request(), ..Self::default() }
+    }
+
+    /// The same, but it asks whether to stop.
+    pub fn stopped_by(self, stop: Interrupt) -> Self {
+        Self {
+            best: self.best.stopped_by(stop.clone()),
+            partial: self.partial.stopped_by(stop.clone()),
+            sinkhorn: self.sinkhorn.stopped_by(stop.clone()),
+            bethe: self.bethe.stopped_by(stop.clone()),
+            importance: self.importance.stopped_by(stop.clone()),
+            chain: self.chain.stopped_by(stop.clone()),
+            huber_law: self.huber_law.stopped_by(stop),
+            ..self
+        }
     }
 }
 
@@ -166,6 +180,7 @@ fn whole(engine: Engine, graph: &Graph, s: &[f64], seed: u64, work: &mut Work, m
             }
             match sampled(Engine::Importance, graph, s, seed, work, marginals) {
                 Ok(sum) if work.samples.effective() >= SAMPLES as f64 => Ok(sum),
+                Err(Error::Interrupted) => Err(Error::Interrupted),
                 _ => sampled(Engine::Chain, graph, s, seed, work, marginals),
             }
         }

@@ -3,7 +3,7 @@
 use super::graph::Graph;
 use super::samples::Samples;
 use super::sinkhorn;
-use crate::error::{Error, Result};
+use crate::error::{Error, Interrupt, Result};
 use crate::random::Random;
 use std::f64::consts::E;
 
@@ -169,6 +169,7 @@ pub fn draw(
     let head = settings.head.min(n);
     let (mut trials, mut accepted, mut time) = (0, 0, 0.0);
     while accepted < count && trials < settings.cap {
+        work.balance.stop.check()?;
         trials += 1;
         time -= (1.0 - random.uniform()).ln();
         if work.one(n, head, random) {
@@ -189,6 +190,11 @@ pub fn draw(
 }
 
 impl Work {
+    /// The same, but it asks whether to stop.
+    pub fn stopped_by(self, stop: Interrupt) -> Self {
+        Self { balance: self.balance.stopped_by(stop), ..self }
+    }
+
     /// Lays out the square; its size, and how often it counts each matching, as a logarithm.
     fn square(&mut self, graph: &Graph, s: &[f64]) -> Result<(usize, f64)> {
         // the greater side is that of the rows, with nulls; the lesser one without

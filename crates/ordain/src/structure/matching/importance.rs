@@ -3,7 +3,7 @@
 use super::graph::Graph;
 use super::samples::Samples;
 use super::sinkhorn;
-use crate::error::{Error, Result};
+use crate::error::{Error, Interrupt, Result};
 use crate::random::Random;
 
 /// Samples that are drawn before the effective size is looked at.
@@ -24,6 +24,13 @@ pub struct Work {
     taken: Vec<u64>,
     round: u64,
     matching: Vec<u32>,
+}
+
+impl Work {
+    /// The same, but it asks whether to stop.
+    pub fn stopped_by(self, stop: Interrupt) -> Self {
+        Self { balance: self.balance.stopped_by(stop), ..self }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -90,6 +97,7 @@ pub fn draw(
     let (mut draws, mut dead) = (0, 0);
     while draws < cap && samples.effective() < wanted {
         for _ in 0..BATCH.min(cap - draws) {
+            work.balance.stop.check()?;
             draws += 1;
             match work.one(random) {
                 Some(log_q) => samples.push(&work.matching, graph.score(s, &work.matching) - log_q),

@@ -4,7 +4,7 @@ use super::frame::{self, Frame};
 use super::graph::Graph;
 use super::places::{step, step_back};
 use super::subsets;
-use crate::error::{Error, Result};
+use crate::error::{Error, Interrupt, Result};
 
 /// The most items of the lesser side that are taken without being asked for, where no item may stay at a price.
 pub const LARGEST: usize = 22;
@@ -39,6 +39,7 @@ pub struct Work {
     /// The marginals of rows and columns that stay.
     stay: Vec<f64>,
     out: Vec<f64>,
+    stop: Interrupt,
 }
 
 impl Work {
@@ -51,6 +52,11 @@ impl Work {
     /// Work that takes up to `limit` items of the lesser side, never above [`LARGEST_ON_REQUEST`]. Memory stays.
     pub fn up_to(limit: usize) -> Self {
         Self { limit: Some(limit.min(LARGEST_ON_REQUEST)), ..Self::default() }
+    }
+
+    /// The same, but it asks whether to stop.
+    pub fn stopped_by(self, stop: Interrupt) -> Self {
+        Self { stop, ..self }
     }
 }
 
@@ -118,7 +124,7 @@ pub fn log_sum(graph: &Graph, s: &[f64], work: &mut Work, marginals: &mut [f64])
         work.square(graph, s, marginals)?
     } else {
         let shift = work.frame.set(graph, s)?;
-        work.sweep(graph, marginals).ln() + shift
+        work.sweep(graph, marginals)?.ln() + shift
     };
     if log_z.is_finite() { Ok(log_z) } else { Err(Error::NotFinite { what: "the log-partition function" }) }
 }
@@ -136,7 +142,8 @@ impl Work {
         self.weights.chunks_exact_mut(n.max(1)).for_each(|row| row[k..].fill(0.0));
         (0..graph.edges()).for_each(|e| self.weights[at(e)] = s[e]);
         self.sums.resize(n * n, 0.0);
-        let square = self.square.get_or_insert_with(|| subsets::Work::up_to(LARGEST_ON_REQUEST));
+        let made = || subsets::Work::up_to(LARGEST_ON_REQUEST).stopped_by(self.stop.clone());
+        let square = self.square.get_or_insert_with(made);
         let log_z = match subsets::log_sum(&self.weights, n, square, &mut self.sums) {
             // it names a row, and where there are more rows than columns, it is a column that has no match
             Err(Error::Infeasible { .. }) if n > k => return self.frame.set(graph, s),
@@ -147,7 +154,7 @@ impl Work {
     }
 
     /// Forward and backward over the rows of the frame; the sum over all matchings.
-    fn sweep(&mut self, graph: &Graph, marginals: &mut [f64]) -> f64 {
+    fn sweep(&mut self, graph: &Graph, marginals: &mut [f64]) -> Result<f64> {
         let (n, k) = (self.frame.rows, self.frame.cols);
         let states = 1usize << k;
         self.weights.clear();
@@ -170,18 +177,19 @@ impl Work {
         self.starts[..states].fill(0.0);
         self.starts[0] = 1.0;
         for b in 0..blocks - 1 {
-            self.forward(b, block, graph.null());
+            self.forward(b, block, graph.null())?;
             let end = block * states;
             self.starts[(b + 1) * states..(b + 2) * states].copy_from_slice(&self.inside[end..end + states]);
         }
         let mut z = 0.0;
         self.sums.resize(k, 0.0);
         for b in (0..blocks).rev() {
-            let rows = self.forward(b, block, graph.null());
+            let rows = self.forward(b, block, graph.null())?;
             if b + 1 == blocks {
                 z = self.turn(rows.len());
             }
             for i in rows.clone().rev() {
+                self.stop.check()?;
                 let at = (i - rows.start) * states;
                 let (weights, stay) = (&self.weights[i * k..(i + 1) * k], self.frame.stay[i]);
                 let (forward, back) = (&self.inside[at..at + states], &self.back[..states]);
@@ -203,21 +211,22 @@ impl Work {
             }
         }
         frame::write_nulls(graph, &self.stay, &self.out, marginals);
-        z
+        Ok(z)
     }
 
     /// The forward states of one block, from its start; its rows.
-    fn forward(&mut self, b: usize, block: usize, null: bool) -> std::ops::Range<usize> {
+    fn forward(&mut self, b: usize, block: usize, null: bool) -> Result<std::ops::Range<usize>> {
         let (n, k) = (self.frame.rows, self.frame.cols);
         let states = 1usize << k;
         let rows = b * block..((b + 1) * block).min(n);
         self.inside[..states].copy_from_slice(&self.starts[b * states..(b + 1) * states]);
         for (i, row) in rows.clone().enumerate() {
+            self.stop.check()?;
             let (old, new) = self.inside[i * states..(i + 2) * states].split_at_mut(states);
             let weights = &self.weights[row * k..(row + 1) * k];
             step(old, self.frame.stay[row], weights, reached(row + 1, n, k, null), new);
         }
-        rows
+        Ok(rows)
     }
 
     /// From the last forward states, which are `at` in the block: the first backward ones, the sum over all matchings,

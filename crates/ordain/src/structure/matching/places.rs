@@ -10,7 +10,7 @@
 //!
 //! Every term is positive, so nothing cancels: the error is a few units in the last place per document.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Interrupt, Result};
 
 /// The most head places: time and memory double with each.
 pub const MOST: usize = 16;
@@ -30,6 +30,7 @@ pub struct Work {
     starts: Vec<f64>,
     back: Vec<f64>,
     spare: Vec<f64>,
+    stop: Interrupt,
 }
 
 /// `log Z` of a list, and the probability of each document at each head place.
@@ -71,11 +72,16 @@ pub fn log_sum(s: &[f64], c: &[f64], work: &mut Work, marginals: &mut [f64]) -> 
         return Ok(0.0);
     }
     let lifted = work.shift(s, c);
-    let z = work.sweep(n, k, marginals);
+    let z = work.sweep(n, k, marginals)?;
     Ok(z.ln() + lifted)
 }
 
 impl Work {
+    /// The same, but it asks whether to stop.
+    pub fn stopped_by(self, stop: Interrupt) -> Self {
+        Self { stop, ..self }
+    }
+
     /// Sets the weights, divided by the duals of the best order; the logarithm of what they were divided by.
     fn shift(&mut self, s: &[f64], c: &[f64]) -> f64 {
         let (n, k) = (s.len(), c.len());
@@ -110,7 +116,7 @@ impl Work {
     }
 
     /// Forward and backward over the documents; the sum over all choices.
-    fn sweep(&mut self, n: usize, k: usize, marginals: &mut [f64]) -> f64 {
+    fn sweep(&mut self, n: usize, k: usize, marginals: &mut [f64]) -> Result<f64> {
         let states = 1usize << k;
         let block = if n * states <= TABLE { n } else { (n as f64).sqrt().ceil() as usize };
         let blocks = n.div_ceil(block);
@@ -123,17 +129,18 @@ impl Work {
         self.starts[..states].fill(0.0);
         self.starts[0] = 1.0;
         for b in 0..blocks - 1 {
-            self.forward(b, block, n, k);
+            self.forward(b, block, n, k)?;
             let end = block * states;
             self.starts[(b + 1) * states..(b + 2) * states].copy_from_slice(&self.inside[end..end + states]);
         }
         let mut z = 0.0;
         for b in (0..blocks).rev() {
-            let rows = self.forward(b, block, n, k);
+            let rows = self.forward(b, block, n, k)?;
             if b + 1 == blocks {
                 z = self.inside[rows.len() * states + states - 1];
             }
             for i in rows.clone().rev() {
+                self.stop.check()?;
                 let at = (i - rows.start) * states;
                 let (weights, out) = (&self.weights[i * k..(i + 1) * k], &mut marginals[i * k..(i + 1) * k]);
                 let forward = &self.inside[at..at + states];
@@ -142,19 +149,20 @@ impl Work {
                 std::mem::swap(&mut self.back, &mut self.spare);
             }
         }
-        z
+        Ok(z)
     }
 
     /// The forward states of one block, from its start; its documents.
-    fn forward(&mut self, b: usize, block: usize, n: usize, k: usize) -> std::ops::Range<usize> {
+    fn forward(&mut self, b: usize, block: usize, n: usize, k: usize) -> Result<std::ops::Range<usize>> {
         let states = 1usize << k;
         let rows = b * block..((b + 1) * block).min(n);
         self.inside[..states].copy_from_slice(&self.starts[b * states..(b + 1) * states]);
         for (i, row) in rows.clone().enumerate() {
+            self.stop.check()?;
             let (old, new) = self.inside[i * states..(i + 2) * states].split_at_mut(states);
             step(old, self.stay[row], &self.weights[row * k..(row + 1) * k], |_| true, new);
         }
-        rows
+        Ok(rows)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::graph::Graph;
 use super::support;
-use crate::error::{Error, Result};
+use crate::error::{Error, Interrupt, Result};
 
 /// Scale factors leave this range by being written into the duals.
 const FAR: f64 = 1e50;
@@ -28,6 +28,7 @@ pub struct Work {
     y: Vec<f64>,
     sums: Vec<f64>,
     tops: Vec<f64>,
+    pub(super) stop: Interrupt,
 }
 
 impl Default for Work {
@@ -45,6 +46,7 @@ impl Default for Work {
             y: vec![],
             sums: vec![],
             tops: vec![],
+            stop: Interrupt::default(),
         }
     }
 }
@@ -111,6 +113,11 @@ pub fn log_sum(graph: &Graph, s: &[f64], work: &mut Work, marginals: &mut [f64])
 }
 
 impl Work {
+    /// The same, but it asks whether to stop.
+    pub fn stopped_by(self, stop: Interrupt) -> Self {
+        Self { stop, ..self }
+    }
+
     /// Finds duals that balance the graph; afterwards the kernels are the balanced table. Converged, and sweeps.
     pub(super) fn balance(&mut self, graph: &Graph, s: &[f64], tolerance: f64, limit: usize) -> Result<(bool, usize)> {
         assert_eq!(s.len(), graph.table(), "a score for each edge and null");
@@ -130,11 +137,11 @@ impl Work {
         let mut temperature = self.spread(graph, s) / 30.0;
         let mut all = 0;
         while temperature > 2.0 {
-            let (_, sweeps) = self.sweeps(graph, s, temperature, 1e-2, 40.min(limit));
+            let (_, sweeps) = self.sweeps(graph, s, temperature, 1e-2, 40.min(limit))?;
             all += sweeps;
             temperature = if temperature > 8.0 { temperature / 4.0 } else { 1.0 };
         }
-        let (converged, sweeps) = self.sweeps(graph, s, 1.0, tolerance, limit);
+        let (converged, sweeps) = self.sweeps(graph, s, 1.0, tolerance, limit)?;
         Ok((converged, all + sweeps))
     }
 
@@ -174,7 +181,7 @@ impl Work {
     }
 
     /// Sweeps at one temperature. Afterwards the kernels are balanced, and the scale factors part of the duals.
-    fn sweeps(&mut self, graph: &Graph, s: &[f64], t: f64, tolerance: f64, limit: usize) -> (bool, usize) {
+    fn sweeps(&mut self, graph: &Graph, s: &[f64], t: f64, tolerance: f64, limit: usize) -> Result<(bool, usize)> {
         let (n, m) = (graph.left(), graph.right());
         self.x.clear();
         self.x.resize(n, 1.0);
@@ -185,6 +192,7 @@ impl Work {
         let complete = graph.is_complete();
         let (mut converged, mut done) = (false, 0);
         while done < limit {
+            self.stop.check()?;
             done += 1;
             self.sums.clear();
             self.sums.extend_from_slice(&self.right_stay);
@@ -238,7 +246,7 @@ impl Work {
         }
         self.right_stay.iter_mut().zip(&self.y).for_each(|(stay, y)| *stay *= y);
         self.absorb(t);
-        (converged, done)
+        Ok((converged, done))
     }
 
     /// Moves a constant from all right duals to all left ones, as far as it serves: what changes no edge, but who stays.

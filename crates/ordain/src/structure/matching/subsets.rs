@@ -1,6 +1,6 @@
 //! The exact law of matchings by subsets of columns: log-partition function, edge marginals, samples.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Interrupt, Result};
 use crate::random::Random;
 
 /// The largest number of rows that is taken without being asked for.
@@ -32,6 +32,9 @@ pub enum Layout {
     Lanes,
 }
 
+/// Groups of 8 subsets between two questions whether to stop.
+const ASK: usize = 1 << 14;
+
 /// Buffers of [`log_sum`], kept from call to call: nothing is allocated once they have the size.
 #[derive(Default)]
 pub struct Work {
@@ -47,6 +50,7 @@ pub struct Work {
     /// The weights that add a low column, by number of high columns there, number of low ones, and column; and Σ F·G.
     inner: Vec<[[f64; 3]; 3]>,
     inner_sums: Vec<[[f64; 3]; 3]>,
+    stop: Interrupt,
 }
 
 impl Work {
@@ -54,6 +58,11 @@ impl Work {
     /// [`LARGEST_ON_REQUEST`]. Memory is 8·2^M bytes and stays.
     pub fn up_to(limit: usize) -> Self {
         Self { limit: Some(limit.min(LARGEST_ON_REQUEST)), ..Self::default() }
+    }
+
+    /// The same, but it asks whether to stop.
+    pub fn stopped_by(self, stop: Interrupt) -> Self {
+        Self { stop, ..self }
     }
 
     fn check(&self, w: &[f64], m: usize) -> Result<()> {
@@ -138,8 +147,8 @@ pub fn log_sum_by(layout: Layout, w: &[f64], m: usize, work: &mut Work, marginal
         backward_scalar(&work.weights, m, table, marginals)
     } else {
         work.spread(m);
-        work.forward(m - 3);
-        work.backward(m, marginals)
+        work.forward(m - 3)?;
+        work.backward(m, marginals)?
     };
     finish(shift, z)
 }
@@ -209,9 +218,12 @@ impl Work {
     }
 
     /// F of all subsets, 8 at a time.
-    fn forward(&mut self, high: usize) {
+    fn forward(&mut self, high: usize) -> Result<()> {
         let (table, outer) = (&mut self.table[..1 << high], &self.outer);
         for s in 0..table.len() {
+            if s % ASK == 0 {
+                self.stop.check()?;
+            }
             let p = s.count_ones() as usize;
             let mut f = Lanes::default();
             if p == 0 {
@@ -231,10 +243,11 @@ impl Work {
             f[7] += z[1] * f[4] + z[0] * f[5] + z[2] * f[6];
             table[s].0 = *f;
         }
+        Ok(())
     }
 
     /// G in the place of F, 8 at a time from above, and the marginals. Returns the sum of all.
-    fn backward(&mut self, m: usize, marginals: &mut [f64]) -> f64 {
+    fn backward(&mut self, m: usize, marginals: &mut [f64]) -> Result<f64> {
         let high = m - 3;
         let table = &mut self.table[..1 << high];
         let all = table.len() - 1;
@@ -244,6 +257,9 @@ impl Work {
         self.inner_sums.clear();
         self.inner_sums.resize(high + 1, [[0.0; 3]; 3]);
         for s in (0..=all).rev() {
+            if s % ASK == 0 {
+                self.stop.check()?;
+            }
             let p = s.count_ones() as usize;
             let mut g = Lanes::default();
             if s == all {
@@ -288,7 +304,7 @@ impl Work {
             }
         }
         marginals.iter_mut().zip(&self.weights).for_each(|(p, b)| *p *= b / z_all);
-        z_all
+        Ok(z_all)
     }
 }
 
@@ -358,7 +374,7 @@ impl Sampler {
             (0..1 << m).for_each(|s| work.table[0].0[PLACES[s]] = few[s]);
         } else {
             work.spread(m);
-            work.forward(m - 3);
+            work.forward(m - 3)?;
         }
         let sampler = Self { work, m, log_sum: 0.0 };
         let log_sum = finish(shift, sampler.forward((1 << m) - 1))?;
