@@ -101,6 +101,16 @@ pub enum Error {
         /// The quantity.
         what: &'static str,
     },
+    /// A score that is not finite: it has no place in an order, and no metric can count it.
+    #[error("{place}: expected a finite score, found {score}; {cure}")]
+    Score {
+        /// The row: a document of a query, a label of an item, an edge of a problem.
+        place: String,
+        /// The score.
+        score: f64,
+        /// What to do.
+        cure: &'static str,
+    },
     /// Some pairs are forbidden, and no matching is left.
     #[error(
         "{side} {index} (counted from 0) cannot be matched: every {} that it allows is taken by {side}s that have no other; allow more pairs",

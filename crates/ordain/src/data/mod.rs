@@ -93,6 +93,11 @@ impl<'a> Groups<'a> {
     pub fn span(&self, g: usize) -> Range<usize> {
         self.bounds[g]..self.bounds[g + 1]
     }
+
+    /// Group `g` alone, as group 0; its rows keep their numbers.
+    pub fn one(self, g: usize) -> Self {
+        Self { features: self.features, bounds: &self.bounds[g..g + 2] }
+    }
 }
 
 impl<'a> From<&'a RankSet> for Groups<'a> {
@@ -121,6 +126,12 @@ pub struct RankSet {
 }
 
 impl RankSet {
+    /// A row as a person finds it: its query and its document.
+    pub(crate) fn place(&self, row: usize) -> String {
+        let q = self.bounds.partition_point(|&start| start <= row).saturating_sub(1);
+        format!("query {:?}, document {:?}", self.query(q), self.document(row))
+    }
+
     /// A set from its parts; the documents of query `q` are the rows `bounds[q]..bounds[q + 1]`.
     pub fn new(
         features: Features,

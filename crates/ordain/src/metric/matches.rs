@@ -48,10 +48,17 @@ pub fn evaluate_matches(set: &MatchSet, units: &[u32], said: &[SaidMatches], met
     if !units.is_empty() && units.iter().all(|&p| is_blank(set.problem(p as usize))) {
         return refuse("a column matched that says of edges whether they are", "none, or an empty one".into());
     }
+    for (&p, said) in units.iter().zip(said) {
+        let problem = set.problem(p as usize);
+        let edge = |e: usize| match problem.edges.get(e) {
+            Some(&(i, j)) => format!("edge {:?} - {:?}", problem.left[i as usize], problem.right[j as usize]),
+            None => format!("edge {e}"),
+        };
+        let name = &problem.name;
+        super::finite(said.probabilities.as_deref().unwrap_or(&[]), |e| format!("problem {name:?}, {}", edge(e)))?;
+    }
     for metric in metrics {
-        if !metric.of_matches() {
-            return refuse("hamming, accuracy, precision, recall, f1, nll or ece of matchings", metric.to_string());
-        }
+        metric.need_matches()?;
         if metric.of_probabilities() && said.iter().any(|said| said.probabilities.is_none()) {
             return refuse(
                 "a model with probabilities (matchmap, or matchmargin with calibrate=true)",

@@ -118,6 +118,48 @@ impl Metric {
         matches!(self.kind, Kind::Nll | Kind::Ece)
     }
 
+    /// Whether it is one of rankings of documents.
+    pub fn of_rankings(self) -> bool {
+        match self.kind {
+            Kind::Recall => self.k.is_some(),
+            Kind::BepLearned | Kind::RankLoss | Kind::Coverage => false,
+            _ => !self.of_matches(),
+        }
+    }
+
+    /// Whether it is one of labels: of a ranking of them, or of a set.
+    pub fn of_labels(self) -> bool {
+        match self.kind {
+            Kind::Recall => self.k.is_some(),
+            Kind::Accuracy | Kind::EdgePrecision | Kind::Nll | Kind::Ece => false,
+            _ => true,
+        }
+    }
+
+    /// Refuses a metric that is none of rankings.
+    pub fn need_rankings(self) -> Result<()> {
+        self.need(self.of_rankings(), "a metric of rankings, such as ndcg@10, map or p@5")
+    }
+
+    /// Refuses a metric that is none of labels.
+    pub fn need_labels(self) -> Result<()> {
+        self.need(self.of_labels(), "a metric of labels: bep, bep_learned, p@k, ap, rankloss, coverage, hamming, f1")
+    }
+
+    /// Refuses a metric that is none of matches.
+    pub fn need_matches(self) -> Result<()> {
+        self.need(self.of_matches(), "a metric of matches: hamming, accuracy, precision, recall, f1, nll, ece")
+    }
+
+    fn need(self, right: bool, expected: &str) -> Result<()> {
+        let uncut = self.kind == Kind::Recall && self.k.is_none();
+        let expected = if uncut { "a cut-off, as in recall@10" } else { expected };
+        match right {
+            true => Ok(()),
+            false => Err(Error::Setting { name: "metric".into(), expected: expected.into(), found: self.to_string() }),
+        }
+    }
+
     /// Whether it is one of matchings.
     pub fn of_matches(self) -> bool {
         match self.kind {
@@ -336,11 +378,31 @@ impl Convention {
 
 impl FromStr for Convention {
     type Err = Error;
+
+    /// The name of a preset, and rules that are to differ from it: what [`Display`](fmt::Display) writes is read back.
+    ///
+    /// ```
+    /// use ordain::metric::{Convention, Empty};
+    /// let convention: Convention = "letor4, empty=skip".parse()?;
+    /// assert_eq!((convention.name, convention.empty), ("letor4", Empty::Skip));
+    /// assert_eq!(convention.to_string().parse::<Convention>()?, convention);
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
     fn from_str(text: &str) -> Result<Self> {
-        Self::ALL
+        let mut words = text.split(',').map(str::trim);
+        let name = words.next().unwrap_or_default();
+        let mut convention = Self::ALL
             .into_iter()
-            .find(|convention| convention.name == text)
-            .ok_or_else(|| Error::unknown("convention", text, Self::ALL.map(|convention| convention.name)))
+            .find(|convention| convention.name == name)
+            .ok_or_else(|| Error::unknown("convention", name, Self::ALL.map(|convention| convention.name)))?;
+        for word in words {
+            let Some((rule, value)) = word.split_once('=') else {
+                let expected = "rules after the name, as in letor4, empty=skip".into();
+                return Err(Error::Setting { name: "convention".into(), expected, found: word.into() });
+            };
+            convention.set(&rule.trim().replace('-', "_"), value.trim())?;
+        }
+        Ok(convention)
     }
 }
 
@@ -427,6 +489,10 @@ impl Evaluation {
 ///
 /// Cost O(n log n) per query, in parallel over queries.
 ///
+/// # Errors
+///
+/// [`Error::Score`] naming the first document of these queries whose score is not finite; [`Error::Setting`] for a metric of something else.
+///
 /// ```
 /// use ordain::metric::{evaluate, Convention};
 /// let set = ordain::data::synthetic::Synthetic::default().make();
@@ -442,6 +508,15 @@ pub fn evaluate(
     by: &Convention,
 ) -> Result<Evaluation> {
     set.need_grades()?;
+    metrics.iter().try_for_each(|metric| metric.need_rankings())?;
+    if scores.len() != set.rows() {
+        let expected = format!("{} scores, one per document", set.rows());
+        return Err(Error::Data { expected, found: scores.len().to_string() });
+    }
+    for &q in units {
+        let span = set.span(q as usize);
+        finite(&scores[span.clone()], |i| set.place(span.start + i))?;
+    }
     let max_grade = units.iter().flat_map(|&q| &set.grades[set.span(q as usize)]).fold(0.0f64, |a, &b| a.max(b));
     let rows: Result<Vec<Vec<Option<f64>>>> = units
         .par_iter()
@@ -461,6 +536,10 @@ pub fn evaluate(
 
 /// Measures a TREC run against its judgements.
 pub fn evaluate_run(run: &crate::data::trec::Run, metrics: &[Metric], by: &Convention) -> Result<Evaluation> {
+    metrics.iter().try_for_each(|metric| metric.need_rankings())?;
+    for q in &run.queries {
+        finite(&q.scores, |i| format!("query {:?}, document {:?}", q.query, q.documents[i]))?;
+    }
     let grades = run.queries.iter().flat_map(|q| q.grades.iter().chain(&q.unretrieved));
     let max_grade = grades.fold(0.0f64, |a, &b| a.max(b));
     let rows: Result<Vec<_>> = run
@@ -473,6 +552,18 @@ pub fn evaluate_run(run: &crate::data::trec::Run, metrics: &[Metric], by: &Conve
         })
         .collect();
     Ok(transposed(metrics, rows?))
+}
+
+/// Refuses scores that are not finite: they have no place in an order.
+fn finite(scores: &[f64], place: impl Fn(usize) -> String) -> Result<()> {
+    match scores.iter().position(|s| !s.is_finite()) {
+        None => Ok(()),
+        Some(i) => Err(Error::Score {
+            place: place(i),
+            score: scores[i],
+            cure: "a score that is not a number has no place in an order: give every row a finite one",
+        }),
+    }
 }
 
 fn transposed(metrics: &[Metric], rows: Vec<Vec<Option<f64>>>) -> Evaluation {

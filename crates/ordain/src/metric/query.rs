@@ -37,6 +37,8 @@ impl Ranked {
 impl Query<'_> {
     /// The metrics of this query; `None` where the query is left out. `max_grade` is the best grade of the whole set.
     pub fn measure(&self, metrics: &[Metric], by: &Convention, max_grade: f64) -> Result<Vec<Option<f64>>> {
+        metrics.iter().try_for_each(|metric| metric.need_rankings())?;
+        super::finite(self.scores, |i| format!("document {:?}", (self.id)(i)))?;
         let ranked = self.ranked(by, by.ties);
         metrics.iter().map(|&metric| self.one(metric, by, max_grade, &ranked)).collect()
     }
@@ -103,13 +105,6 @@ impl Query<'_> {
             }
             Kind::Precision if total == 0 => empty(false),
             Kind::Precision => Some(hits(ranked, k, relevant) / k as f64),
-            Kind::Recall if metric.k.is_none() => {
-                return Err(Error::Setting {
-                    name: "metric".into(),
-                    expected: "a cut-off, as in recall@10".into(),
-                    found: metric.to_string(),
-                });
-            }
             Kind::Map | Kind::Ap | Kind::Recall | Kind::Mrr | Kind::Bep | Kind::BepLearned | Kind::Wta
                 if total == 0 =>
             {
@@ -132,21 +127,16 @@ impl Query<'_> {
                 }
             }
             Kind::Kendall => self.kendall(by).or(empty(true)),
-            Kind::RankLoss | Kind::Coverage | Kind::Hamming | Kind::F1 => {
-                return Err(Error::Setting {
-                    name: "metric".into(),
-                    expected:
-                        "a metric of ranked documents, such as ndcg@10, map or pairs (this one is of items with labels)"
-                            .into(),
-                    found: metric.to_string(),
-                });
-            }
-            Kind::Accuracy | Kind::EdgePrecision | Kind::Nll | Kind::Ece => {
-                return Err(Error::Setting {
-                    name: "metric".into(),
-                    expected: "a metric of rankings, such as ndcg@10, map or p@5 (this one is of matchings)".into(),
-                    found: metric.to_string(),
-                });
+            Kind::RankLoss
+            | Kind::Coverage
+            | Kind::Hamming
+            | Kind::F1
+            | Kind::Accuracy
+            | Kind::EdgePrecision
+            | Kind::Nll
+            | Kind::Ece => {
+                metric.need_rankings()?;
+                None
             }
         })
     }

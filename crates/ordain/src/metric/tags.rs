@@ -67,6 +67,7 @@ pub fn evaluate_tags(
 ) -> Result<Evaluation> {
     set.need_labels()?;
     let n = set.labels.len();
+    metrics.iter().try_for_each(|metric| metric.need_labels())?;
     prediction.check(units.len(), n, metrics)?;
     let by = Convention { relevant_from: None, ..*by }; // a label applies or not: there is no grade to start from
     let rows: Result<Vec<Vec<Option<f64>>>> = units
@@ -74,6 +75,7 @@ pub fn evaluate_tags(
         .enumerate()
         .map(|(u, &i)| {
             let item = Item {
+                at: (set, i as usize),
                 yes: set.yes(i as usize),
                 unknown: set.unknown(i as usize),
                 scores: &prediction.scores[u * n..(u + 1) * n],
@@ -110,6 +112,7 @@ impl TagScores {
 
 /// One item, with what is known and what was said of it.
 struct Item<'a> {
+    at: (&'a TagSet, usize),
     yes: &'a [u32],
     unknown: &'a [u32],
     scores: &'a [f64],
@@ -127,6 +130,9 @@ impl Item<'_> {
         self.yes.iter().for_each(|&label| grades[label as usize] = 1.0);
         let pick = |from: &[f64]| known.iter().map(|&label| from[label as usize]).collect::<Vec<f64>>();
         let (grades, scores) = (pick(&grades), pick(self.scores));
+        super::finite(&scores, |i| {
+            format!("item {:?}, label {:?}", self.at.0.item(self.at.1), names[known[i] as usize])
+        })?;
         let id = |i: usize| Cow::Borrowed(names[known[i] as usize].as_str());
         let query = Query { grades: &grades, scores: &scores, unretrieved: &[], id: &id };
         let ranked = query.ranked(by, by.ties);

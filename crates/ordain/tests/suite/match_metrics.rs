@@ -176,3 +176,11 @@ fn the_interval_of_ece_contains_it() {
         }
     }
 }
+
+#[test]
+fn probabilities_that_are_not_finite_are_refused() {
+    let set = set(vec![problem(2, 2, &[(0, 0), (1, 1)], &[Yes, No])]);
+    let said = SaidMatches { edges: vec![0], probabilities: Some(vec![0.5, f64::NAN]), nll: None };
+    let error = evaluate_matches(&set, &[0], &[said], &metrics(&["f1"])).unwrap_err().to_string();
+    assert!(error.starts_with("problem \"p\", edge \"a1\" - \"b1\": expected a finite score, found NaN"), "{error}");
+}

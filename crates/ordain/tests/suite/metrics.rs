@@ -227,3 +227,68 @@ fn names_are_read_and_slips_are_named() {
     assert_eq!(changed.to_string(), "standard, empty=zero, ties=input");
     assert_eq!(convention("letor4").to_string(), "letor4");
 }
+
+#[test]
+fn scores_that_are_not_finite_have_no_metric() {
+    let set = ordain::data::synthetic::Synthetic { queries: 5, documents: (4, 4), ..Default::default() }.make();
+    let metrics: Vec<Metric> = ["ndcg@10", "map", "pairs"].map(|name| name.parse().unwrap()).to_vec();
+    for strange in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let mut scores = set.grades.clone();
+        scores[9] = strange;
+        let error = ordain::metric::evaluate(&set, &set.all(), &scores, &metrics, &Convention::STANDARD).unwrap_err();
+        let place = format!(
+            "query {:?}, document {:?}: expected a finite score, found {strange}",
+            set.query(2),
+            set.document(9)
+        );
+        assert!(error.to_string().starts_with(&place), "{error}");
+        assert!(ordain::metric::evaluate(&set, &[0, 1, 3], &scores, &metrics, &Convention::STANDARD).is_ok());
+        let id = |i: usize| Cow::Owned(format!("d{i}"));
+        let query = Query { grades: &[1.0, 0.0], scores: &[0.0, strange], unretrieved: &[], id: &id };
+        let error = query.measure(&metrics, &Convention::STANDARD, 1.0).unwrap_err().to_string();
+        assert!(error.starts_with("document \"d1\": expected a finite score"), "{error}");
+    }
+    let few = ordain::metric::evaluate(&set, &set.all(), &[1.0], &metrics, &Convention::STANDARD).unwrap_err();
+    assert!(few.to_string().contains("20 scores, one per document"), "{few}");
+}
+
+#[test]
+fn metrics_know_what_they_are_of() {
+    let of = |name: &str| {
+        let metric: Metric = name.parse().unwrap();
+        [metric.of_rankings(), metric.of_labels(), metric.of_matches()]
+    };
+    for (name, right) in [
+        ("ndcg@10", [true, true, false]),
+        ("recall@5", [true, true, false]),
+        ("recall", [false, false, true]),
+        ("bep_learned", [false, true, false]),
+        ("rankloss", [false, true, false]),
+        ("hamming", [false, true, true]),
+        ("accuracy", [false, false, true]),
+        ("nll", [false, false, true]),
+    ] {
+        assert_eq!(of(name), right, "{name}");
+    }
+    let metric: Metric = "bep_learned".parse().unwrap();
+    let query = Query { grades: &[1.0], scores: &[0.0], unretrieved: &[], id: &|_| Cow::Borrowed("") };
+    assert!(query.measure(&[metric], &Convention::STANDARD, 1.0).unwrap_err().to_string().contains("of rankings"));
+}
+
+#[test]
+fn a_convention_is_read_as_it_is_written() {
+    for preset in Convention::ALL {
+        let mut changed = preset;
+        for (rule, value) in [("gain", "linear"), ("empty", "one"), ("ties", "id"), ("relevant_from", "2.5")] {
+            changed.set(rule, value).unwrap();
+        }
+        for by in [preset, changed] {
+            assert_eq!(by.to_string().parse::<Convention>().unwrap(), by);
+        }
+    }
+    for (text, found) in
+        [("letor5", "did you mean"), ("letor4, empty", "rules after the name"), ("trec, gian=exp", "gain")]
+    {
+        assert!(text.parse::<Convention>().unwrap_err().to_string().contains(found), "{text}");
+    }
+}

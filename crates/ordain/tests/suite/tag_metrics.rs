@@ -259,10 +259,7 @@ fn metrics_of_labels_are_read_and_refused_by_name() {
     for name in ["rankloss", "coverage", "hamming", "f1"] {
         let error =
             evaluate(&ranks, &ranks.all(), &ranks.grades, &metrics(&[name]), &Convention::STANDARD).unwrap_err();
-        let expected = format!(
-            "metric: expected a metric of ranked documents, such as ndcg@10, map or pairs (this one is of items with \
-             labels), found {name:?}"
-        );
+        let expected = format!("metric: expected a metric of rankings, such as ndcg@10, map or p@5, found {name:?}");
         assert_eq!(error.to_string(), expected);
     }
     let same = evaluate(&ranks, &ranks.all(), &ranks.grades, &metrics(&["ap", "map"]), &Convention::STANDARD).unwrap();
@@ -276,4 +273,21 @@ fn metrics_of_labels_are_read_and_refused_by_name() {
     assert_eq!(refused(said(3, &[]), "bep"), "expected 4 scores, 2 for each of 2 items, found 3 scores");
     assert_eq!(refused(said(4, &[vec![]]), "f1"), "expected a set of labels for each of 2 items, for f1, found 1 sets");
     assert_eq!(refused(said(4, &[vec![], vec![2]]), "f1"), "expected labels below 2 in the sets, found the label 2");
+}
+
+#[test]
+fn label_scores_that_are_not_finite_are_refused_where_they_count() {
+    let features = Features::Dense(Matrix::new(vec![0.0, 0.0], 1));
+    let columns = Columns { names: vec!["x".into()], numbered: false };
+    let labels = ["sea", "sky", "tree"].map(String::from).to_vec();
+    let set = TagSet::new(features, columns, labels, vec![vec![0], vec![1]]).unwrap();
+    let set = set.with_unknown(vec![vec![2], vec![]]).unwrap();
+    let evaluate = |scores: [f64; 6]| {
+        let said = TagScores { scores: scores.to_vec(), sets: vec![] };
+        evaluate_tags(&set, &[0, 1], &said, &["ap".parse().unwrap()], &Convention::STANDARD)
+    };
+    // what is unknown of an item is no candidate, and so its score is not looked at
+    assert!(evaluate([0.0, 1.0, f64::NAN, 0.0, 1.0, 2.0]).is_ok());
+    let error = evaluate([0.0, 1.0, 2.0, 0.0, f64::INFINITY, 2.0]).unwrap_err().to_string();
+    assert!(error.starts_with("item \"2\", label \"sky\": expected a finite score, found inf"), "{error}");
 }
