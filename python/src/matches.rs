@@ -259,9 +259,8 @@ impl Matcher {
         let edges = self.edges(py, data, None)?;
         let matcher = &self.model.matcher;
         let scores = work(py, threads, || {
-            Ok(edges.by_row(0.0, |p, put| {
-                matcher.scores(&edges.set, p).into_iter().enumerate().for_each(|(e, s)| put(e, s));
-            }))
+            let all = matcher.scores_of(&edges.set, &edges.set.all())?;
+            Ok(edges.by_row(0.0, |p, put| all[p].iter().enumerate().for_each(|(e, &s)| put(e, s))))
         })?;
         Ok(scores.into_pyarray(py))
     }
@@ -380,7 +379,7 @@ impl Matcher {
             let found = format!("{above} of problem {:?} and {below} of another", edges.set.problem(p).name);
             return Err(wrong("two rows of one problem", found));
         }
-        let all = self.model.matcher.explain(&edges.set, p, a - span.start, b - span.start);
+        let all = self.model.matcher.explain(&edges.set, p, a - span.start, b - span.start).map_err(raised)?;
         Ok(all.iter().map(|c| (c.column, c.above, c.below, c.difference, c.weight, c.contribution)).collect())
     }
 

@@ -100,7 +100,7 @@ impl Ranker {
             }
         }
         let set = self.set(&x, names, qid.as_ref())?;
-        let scores = work(py, threads, || Ok(set.in_input_order(ranker.scores(&set))))?;
+        let scores = work(py, threads, || Ok(set.in_input_order(ranker.scores(&set)?)))?;
         Ok(scores.into_pyarray(py))
     }
 
@@ -120,8 +120,9 @@ impl Ranker {
         let (places, first, rank) = work(py, threads, || {
             let (mut places, mut first, mut rank) =
                 (vec![0.0; set.rows() * k], vec![0.0; set.rows()], vec![0.0; set.rows()]);
-            for q in 0..set.len() {
-                for (row, of) in set.span(q).zip(ranker.place_probabilities(&set, q)?) {
+            let (_, all) = ranker.all_place_probabilities(&set, &set.all())?;
+            for (q, all) in all.into_iter().enumerate() {
+                for (row, of) in set.span(q).zip(all) {
                     let row = set.input_row(row);
                     places[row * k..row * k + of.places.len()].copy_from_slice(&of.places);
                     (first[row], rank[row]) = (of.first_k, of.expected_rank);
@@ -155,7 +156,7 @@ impl Ranker {
                 format!("{above} of query {:?} and {below} of another", set.query(q)),
             ));
         }
-        let all = self.model.ranker.explain(&set, q, a, b);
+        let all = self.model.ranker.explain(&set, q, a, b).map_err(raised)?;
         Ok(all.iter().map(|c| (c.column, c.above, c.below, c.difference, c.weight, c.contribution)).collect())
     }
 

@@ -225,7 +225,7 @@ impl Tagger {
         let clamp = clamps(&answers, set.len(), tagger.labels.len())?.pop().unwrap_or_default();
         let given = clamp.iter().filter(|&&clamp| clamp != Clamp::Free).count() + skipped.len();
         work(py, threads, || {
-            let (item, mut scratch) = (tagger.score(&tagger.scaled(&set), 0), TagWork::default());
+            let (item, mut scratch) = (tagger.score(&set, &*tagger.scaled(&set)?, 0)?, TagWork::default());
             let known = Known { count: k.map_or(Count::Learned, Count::Told), clamp: &clamp, skipped: &skipped };
             let mut random = ask::generator(seed, 0, given);
             let Some(next) = ask::next(tagger, &item, &known, strategy, &mut random, &mut scratch)? else {

@@ -34,7 +34,8 @@ fn main() -> ordain::Result<()> {
 
     // ten questions about the first item held out, answered from its labels
     let item = test[0] as usize;
-    let scored = tagger.score(&tagger.scaled(&set), item);
+    let scaled = tagger.scaled(&set)?;
+    let scored = tagger.score(&set, &scaled, item)?;
     let (mut clamp, mut work, mut random) = (vec![Clamp::Free; set.labels.len()], TagWork::default(), Random::new(0));
     for _ in 0..10 {
         let known = Known { count: Count::Learned, clamp: &clamp, skipped: &[] };

@@ -65,7 +65,7 @@ fn rows(size: &str, folds: &[Fold], blocks: bool, scale: &str) -> Done {
             let core = model.facts.core.as_ref().ok_or("a model without core documents")?;
             capped += usize::from(model.facts.report.stop == Stop::Iterations);
             let (ndcg, by): (_, Convention) = ("ndcg".parse()?, "letor2".parse()?);
-            let ndcg = evaluate(other, asked, &model.ranker.scores(other), &[ndcg], &by)?.mean(0);
+            let ndcg = evaluate(other, asked, &model.ranker.scores(other)?, &[ndcg], &by)?.mean(0);
             let own = [seconds, pairs, core.pairs.unwrap_or(0) as f64, core.documents as f64, documents as f64, ndcg];
             sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own / folds.len() as f64);
         }

@@ -21,7 +21,7 @@ fn main() -> ordain::Result<()> {
     let report = model.facts.report;
     println!("{} steps, objective {:.4}, stopped by {}", report.iterations, report.objective, report.stop.name());
 
-    let scores = model.ranker.scores(&set);
+    let scores = model.ranker.scores(&set)?;
     let metrics: [Metric; 2] = ["ndcg@10".parse()?, "map".parse()?];
     let result = evaluate(&set, &test, &scores, &metrics, &Convention::STANDARD)?;
     for (m, metric) in metrics.iter().enumerate() {
@@ -34,7 +34,7 @@ fn main() -> ordain::Result<()> {
     order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
     if let [first, second, ..] = order[..] {
         println!("why {} stands above {} in query {}:", set.document(first), set.document(second), set.query(query));
-        for c in model.ranker.explain(&set, query, first, second).iter().take(3) {
+        for c in model.ranker.explain(&set, query, first, second)?.iter().take(3) {
             println!("  feature {}: {:+.3}", set.columns.names[c.column], c.contribution);
         }
     }

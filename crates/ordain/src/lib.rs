@@ -13,7 +13,7 @@
 //! let (train, test) = data::split::hold_out(&set.all());
 //! let method: RankMethod = "ranksvm[scale=query,lambda=1]".parse()?;
 //! let model = method.fit(&Training::new(&set, &train), &Watch::NOBODY)?;
-//! let scores = model.ranker.scores(&set);
+//! let scores = model.ranker.scores(&set)?;
 //! let result = metric::evaluate(&set, &test, &scores, &["ndcg@10".parse()?], &Convention::STANDARD)?;
 //! assert!(result.mean(0) > 0.7);
 //! # Ok::<(), ordain::Error>(())

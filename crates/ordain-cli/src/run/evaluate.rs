@@ -239,7 +239,7 @@ fn subject(args: &Evaluate, screen: &Screen) -> Result<Named> {
             if model.facts.data == set.digest() {
                 screen.say("note: these are the data that the model was trained on");
             }
-            let scores = model.ranker.scores(&set);
+            let scores = model.ranker.scores(&set)?;
             let features = strongest(&model.ranker.columns, &model.ranker.weights);
             Ok((Subject::Set { set: Box::new(set), scores }, model.facts.method.clone(), features))
         }

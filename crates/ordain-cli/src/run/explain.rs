@@ -24,7 +24,7 @@ pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
     tags::refuse_items(&args.model, std::slice::from_ref(&args.data), &args.reading)?;
     let set = read_for(&model, std::slice::from_ref(&args.data), screen)?;
     let q = set.find_query(query)?;
-    let scores = model.ranker.scores(&set);
+    let scores = model.ranker.scores_of(&set, &[q as u32])?;
     let order = ranked(&set, q, &scores);
     let pick = |wanted: &Option<String>, place: usize| match wanted {
         Some(id) => Ok(set.find_document(q, id)?),
@@ -38,7 +38,7 @@ pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
         return Err(Usage("--above and --below name the same document; give two".into()).into());
     }
     let place = |row: usize| order.iter().position(|&r| r == row).map_or(0, |p| p + 1);
-    let parts = model.ranker.explain(&set, q, above, below);
+    let parts = model.ranker.explain(&set, q, above, below)?;
     let difference = scores[above] - scores[below];
     let names = &model.ranker.columns.names;
     if screen.json {

@@ -30,7 +30,11 @@ pub(super) fn run(args: &Predict, screen: &Screen) -> Result<()> {
     if args.run.is_some() {
         ordain::data::check_ids(&set)?;
     }
-    let scores = model.ranker.scores(&set);
+    // both rest on one pass over the data
+    let (scores, places) = match args.probabilities {
+        true => model.ranker.all_place_probabilities(&set, &set.all()).map(|(scores, all)| (scores, Some(all)))?,
+        false => (model.ranker.scores(&set)?, None),
+    };
     let mut text = String::new();
     let top = args.top.map_or(usize::MAX, |k| k as usize);
     if screen.json || args.probabilities {
@@ -39,12 +43,12 @@ pub(super) fn run(args: &Predict, screen: &Screen) -> Result<()> {
             writeln!(text, "query\trank\tdocument\tscore\t{places}first_k\texpected_rank")?;
         }
         for q in 0..set.len() {
-            let places = args.probabilities.then(|| model.ranker.place_probabilities(&set, q)).transpose()?;
+            let places = places.as_ref().map(|all| &all[q]);
             let rows = ranked(&set, q, &scores).into_iter().take(top).enumerate();
             if screen.json {
                 let items = rows.map(|(rank, row)| {
                     let mut item = json!({"id": set.document(row), "score": scores[row], "rank": rank + 1});
-                    if let Some(p) = places.as_ref().map(|p| &p[row - set.span(q).start]) {
+                    if let Some(p) = places.map(|p| &p[row - set.span(q).start]) {
                         item["places"] = p.places.clone().into();
                         item["first_k"] = p.first_k.into();
                         item["expected_rank"] = p.expected_rank.into();
@@ -55,7 +59,7 @@ pub(super) fn run(args: &Predict, screen: &Screen) -> Result<()> {
                 continue;
             }
             for (rank, row) in rows {
-                let Some(p) = places.as_ref().map(|p| &p[row - set.span(q).start]) else { continue };
+                let Some(p) = places.map(|p| &p[row - set.span(q).start]) else { continue };
                 write!(text, "{}\t{}\t{}\t{}", set.query(q), rank + 1, set.document(row), scores[row])?;
                 // a list shorter than the head has no such place
                 let absent = model.ranker.places.len() - p.places.len();

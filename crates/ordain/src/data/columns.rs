@@ -40,6 +40,27 @@ impl Columns {
     }
 }
 
+impl Columns {
+    /// Refuses features that do not stand in these columns, in this order. O(columns).
+    pub(crate) fn check(&self, features: &Features, found: &Self) -> Result<()> {
+        let differ = |expected: String, found: String| {
+            let expected = format!("{expected}: `prepare` the set with the model first");
+            Err(Error::Data { expected, found })
+        };
+        let n = self.names.len();
+        if features.cols() != n || found.names.len() != n {
+            return differ(format!("the {n} columns of the model"), format!("{} columns", features.cols()));
+        }
+        match self.names.iter().zip(&found.names).position(|(own, name)| own != name) {
+            None => Ok(()),
+            Some(j) => differ(
+                format!("the columns of the model, {:?} as column {}", self.names[j], j + 1),
+                format!("{:?}", found.names[j]),
+            ),
+        }
+    }
+}
+
 /// Numbered columns in which data and model differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Aligned {

@@ -203,11 +203,30 @@ impl Scaling {
                 let rows = units.iter().flat_map(|&q| set.span(q as usize));
                 Self::Global(Affine::standard(set.features, rows))
             }
-            Scale::Query | Scale::Minmax => Self::per_query(scale, set),
+            Scale::Query | Scale::Minmax => Self::per_query(scale, set, (0..set.len()).collect()),
         }
     }
 
-    fn per_query(scale: Scale, set: Groups) -> Self {
+    /// The scaling of the queries `units` alone, which each learn from themselves: `scale=query` and `scale=minmax`. Nothing is known of other queries.
+    ///
+    /// Cost: two passes over the rows of these queries, and a number per query of the set. Whoever needs one query takes [`Groups::one`].
+    pub fn of_units<'a>(scale: Scale, set: impl Into<Groups<'a>>, units: &[u32]) -> Self {
+        let set = set.into();
+        match scale {
+            Scale::Query | Scale::Minmax => {
+                let mut queries: Vec<usize> = units.iter().map(|&q| q as usize).collect();
+                queries.sort_unstable();
+                queries.dedup();
+                Self::per_query(scale, set, queries)
+            }
+            Scale::None | Scale::Global | Scale::Matched => Self::None,
+        }
+    }
+
+    /// The scaling of some queries, in ascending order.
+    fn per_query(scale: Scale, set: Groups, queries: Vec<usize>) -> Self {
+        #[cfg(test)]
+        learned::add(queries.len());
         let cols = set.features.cols();
         let sparse = matches!(set.features, Features::Sparse(_));
         let of = |q: usize, spread: &mut Vec<Spread>, seen: &mut Vec<u32>, out: &mut (Vec<u32>, Vec<f32>, Vec<f32>)| {
@@ -241,9 +260,8 @@ impl Scaling {
             seen.len()
         };
         // fixed runs of queries, put together in order
-        let runs: Vec<Vec<usize>> = (0..set.len()).collect::<Vec<_>>().chunks(256).map(<[usize]>::to_vec).collect();
-        let made: Vec<_> = runs
-            .par_iter()
+        let made: Vec<_> = queries
+            .par_chunks(256)
             .map(|run| {
                 let (mut spread, mut seen) = (vec![Spread::NONE; cols], vec![]);
                 let mut out = (vec![], vec![], vec![]);
@@ -253,15 +271,41 @@ impl Scaling {
             .collect();
         let total = made.iter().map(|(_, out)| out.1.len()).sum();
         let mut affine = Affine { offset: Vec::with_capacity(total), factor: Vec::with_capacity(total) };
-        let (mut starts, mut columns) = (vec![0], vec![]);
+        let (mut starts, mut columns) = (Vec::with_capacity(set.len() + 1), vec![]);
+        starts.push(0);
+        let (mut end, mut queries) = (0, queries.into_iter());
         for (sizes, out) in made {
-            for size in sizes {
-                starts.push(starts.last().copied().unwrap_or(0) + size);
+            for (size, q) in sizes.into_iter().zip(&mut queries) {
+                starts.resize(q + 1, end); // queries between are not asked for
+                end += size;
+                starts.push(end);
             }
             columns.extend(out.0);
             affine.offset.extend(out.1);
             affine.factor.extend(out.2);
         }
+        starts.resize(set.len() + 1, end);
         Self::Query { affine, starts, columns }
+    }
+}
+
+/// How many queries (or problems) had their scaling learned by calls from this thread: what tests count instead of seconds.
+#[cfg(test)]
+pub(crate) mod learned {
+    use std::cell::Cell;
+
+    thread_local! {
+        static UNITS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub(super) fn add(units: usize) {
+        UNITS.set(UNITS.get() + units);
+    }
+
+    /// Those of one piece of work.
+    pub(crate) fn by(work: impl FnOnce()) -> usize {
+        let before = UNITS.get();
+        work();
+        UNITS.get() - before
     }
 }

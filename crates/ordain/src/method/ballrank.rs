@@ -33,7 +33,7 @@ const CACHE: usize = 512 << 20;
 /// let all = set.all();
 /// let (train, test) = all.split_at(10);
 /// let model = BallRank::default().fit(&Training::new(&set, train), &Watch::NOBODY)?;
-/// let scores = model.ranker.scores(&set);
+/// let scores = model.ranker.scores(&set)?;
 /// let quality = metric::evaluate(&set, test, &scores, &["ndcg".parse()?], &metric::Convention::STANDARD)?;
 /// assert!(quality.mean(0) > 0.9);
 /// # Ok::<(), ordain::Error>(())

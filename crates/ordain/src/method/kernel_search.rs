@@ -490,7 +490,7 @@ impl<L: KernelLearner> Search<'_, L> {
                         other => other?,
                     };
                     let ranker = self.ranker(stage.expansion(kernel, &fit.fits), scale, &scaling);
-                    let scores = ranker.scores_of(valid.0, valid.1);
+                    let scores = ranker.scores_of(valid.0, valid.1)?;
                     let value = metric::evaluate(valid.0, valid.1, &scores, &[by], &convention)?.mean(0);
                     tried.push(Candidate { settings: at.settings(kernels.form), value });
                     grid.push((at, [of_scale, of_width, step], value));

@@ -255,7 +255,7 @@ pub(super) fn fit<L: Learner>(learner: &L, data: &MatchTraining, watch: &Watch) 
     let mut outcome = search.fit_one((&all, &cases), scale, lambda, None, false)?;
     if choices.calibrate.is_some() {
         // without other problems the temperature can only be fitted on these
-        outcome.matcher.temperature = search.temperature(&outcome, scale, (&all, &cases))?;
+        outcome.matcher.temperature = search.temperature(&outcome, (&all, &cases))?;
     }
     Ok(search.fitted(&all, outcome, None, false))
 }
@@ -321,14 +321,15 @@ impl<L: Learner> Search<'_, L> {
                 };
                 from = Some(outcome.start());
                 if by.of_probabilities() {
-                    outcome.matcher.temperature = self.temperature(&outcome, scale, (valid, &held))?;
+                    outcome.matcher.temperature = self.temperature(&outcome, (valid, &held))?;
                 }
-                let shift = match self.shift(&outcome.matcher, valid, by) {
+                let scaling = outcome.matcher.scaling(self.data.set, valid);
+                let shift = match self.shift(&outcome.matcher, (valid, &scaling), by) {
                     Err(Error::Interrupted) => 0.0,
                     other => other?,
                 };
                 outcome.move_null(shift);
-                let value = outcome.matcher.evaluate(self.data.set, valid, &[by])?.mean(0);
+                let value = outcome.matcher.evaluate_with(self.data.set, valid, &scaling, &[by])?.mean(0);
                 let mut nll = None;
                 let stopped = outcome.report.stop == Stop::Interrupted;
                 tried.push(candidate(scale, lambda, value));
@@ -365,7 +366,7 @@ impl<L: Learner> Search<'_, L> {
         let Some((.., mut outcome)) = best else { return Err(Error::Interrupted) };
         let scale = outcome.matcher.scale;
         let shift = outcome.shift;
-        outcome.matcher.temperature = self.temperature(&outcome, scale, (valid, &held))?;
+        outcome.matcher.temperature = self.temperature(&outcome, (valid, &held))?;
         let chosen = self.choices.open().then(|| Chosen {
             metric: by.to_string(),
             convention: "standard".into(),
@@ -411,11 +412,11 @@ impl<L: Learner> Search<'_, L> {
     /// What can change is how the best edge of an item compares with two nulls: the nulls that are tried are at [`STOPS`] even places among these.
     /// A measure of few problems jumps from one to the next: the best is that of the mean with [`NEAR`] neighbours on either side, of equals the
     /// one that moves least. Cost: that many best matchings of each problem.
-    fn shift(&self, matcher: &Matcher, units: &[u32], by: Metric) -> Result<f64> {
+    fn shift(&self, matcher: &Matcher, (units, scaling): (&[u32], &Scaling), by: Metric) -> Result<f64> {
         let Some(null) = matcher.null.filter(|_| !by.of_probabilities()) else { return Ok(0.0) };
         let mut halves: Vec<f64> = vec![];
-        for &p in units {
-            let (problem, scores) = (self.data.set.problem(p as usize), matcher.scores(self.data.set, p as usize));
+        for (&p, scores) in units.iter().zip(matcher.scores_with(self.data.set, units, scaling)?) {
+            let problem = self.data.set.problem(p as usize);
             let mut best = vec![f64::NEG_INFINITY; problem.left.len()];
             for (&(i, _), s) in problem.edges.iter().zip(scores) {
                 best[i as usize] = s.max(best[i as usize]);
@@ -433,7 +434,7 @@ impl<L: Learner> Search<'_, L> {
                 return Err(Error::Interrupted);
             }
             let moved = Matcher { null: Some(null + shift), ..matcher.clone() };
-            let value = moved.evaluate(self.data.set, units, &[by])?.mean(0);
+            let value = moved.evaluate_with(self.data.set, units, scaling, &[by])?.mean(0);
             Ok(if by.is_loss() { value } else { -value })
         };
         let losses: Vec<f64> = tried.iter().map(loss).collect::<Result<_>>()?;
@@ -481,15 +482,12 @@ impl<L: Learner> Search<'_, L> {
 
     /// The temperature of an outcome, fitted on some problems unless it is not wanted. A likelihood needs one as well where its λ was chosen by another
     /// measure: a ridge that finds the right matchings may be too timid, or too bold, about them.
-    fn temperature(&self, outcome: &Outcome, scale: Scale, (units, cases): (&[u32], &[Case])) -> Result<Option<f64>> {
+    fn temperature(&self, outcome: &Outcome, (units, cases): (&[u32], &[Case])) -> Result<Option<f64>> {
         if self.choices.calibrate == Some(false) {
             return Ok(None);
         }
         let set = self.data.set;
-        let scaling = match &outcome.matcher.global {
-            Some(affine) => Scaling::Global(affine.clone()),
-            None => Scaling::learn(scale, set, units),
-        };
+        let scaling = outcome.matcher.scaling(set, units);
         let edges = scorer(set, units, &scaling, self.learner.null());
         fit_temperature(&edges, cases, &outcome.matcher.theta()).map(Some)
     }
@@ -585,4 +583,30 @@ fn fit_temperature(edges: &Edges, cases: &[Case], theta: &[f64]) -> Result<f64> 
         if slope(middle)? < 0.0 { low = middle } else { high = middle }
     }
     Ok(1.0 / (low * high).sqrt())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // a test may panic
+mod tests {
+    use crate::data::scale::learned;
+    use crate::data::synthetic::Linkage;
+    use crate::method::{MatchMethod, MatchTraining};
+    use crate::solver::run::Watch;
+
+    /// Twice the problems, twice the scalings: the search for the null, which tries many, learns them no more often.
+    #[test]
+    fn the_search_for_the_null_learns_scalings_in_proportion_to_the_problems() {
+        for line in ["matchmap[scale=query,lambda=0.1,null=true]", "matchmargin[scale=minmax,lambda=0.1,null=true]"] {
+            let method: MatchMethod = line.parse().unwrap();
+            let count = |problems: usize| {
+                let set = Linkage { problems, records: 3, ..Linkage::default() }.make();
+                let (train, valid): (Vec<u32>, Vec<u32>) = set.all().into_iter().partition(|p| p % 2 == 0);
+                let data = MatchTraining { valid: Some(&valid), ..MatchTraining::new(&set, &train) };
+                learned::by(|| drop(method.fit(&data, &Watch::NOBODY).unwrap()))
+            };
+            let (few, many) = (count(40), count(80));
+            assert_eq!(many, 2 * few, "{line}");
+            assert!(few <= 10 * 40, "{line}: {few} scalings of 40 problems");
+        }
+    }
 }

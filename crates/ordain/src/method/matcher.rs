@@ -3,7 +3,7 @@
 use super::ranker::contributions;
 use super::{Candidate, Chosen, Contribution, Positive};
 use crate::data::scale::{Affine, Scale, Scaling};
-use crate::data::{Aligned, Columns, MatchSet, Missing, Problem, Truth};
+use crate::data::{Aligned, Columns, Groups, MatchSet, Missing, Problem, Truth};
 use crate::error::{Error, Result};
 use crate::metric::{Evaluation, Metric, SaidMatches, evaluate_matches};
 use crate::scorer::edges::{Edges, NULL_UNIT};
@@ -67,6 +67,8 @@ pub struct MatchPrediction {
     pub left: Vec<u32>,
     /// Right items without a match.
     pub right: Vec<u32>,
+    /// The score of every edge.
+    pub scores: Vec<f64>,
     /// The probability of every edge, then with nulls of every left and every right item to stay unmatched.
     pub probabilities: Option<Vec<f64>>,
     /// How probabilities were found, and how near they are.
@@ -126,11 +128,29 @@ impl Matcher {
         Ok(differ)
     }
 
-    fn scaling(&self, set: &MatchSet) -> Scaling {
+    /// The scaling of some problems, learned from each of them once.
+    pub(super) fn scaling<'a>(&self, set: impl Into<Groups<'a>>, units: &[u32]) -> Scaling {
         match &self.global {
             Some(affine) => Scaling::Global(affine.clone()),
-            None => Scaling::learn(self.scale, set, &[]),
+            None => Scaling::of_units(self.scale, set, units),
         }
+    }
+
+    /// Refuses scores of the edges of problem `p` that are not finite, and those that are not once they are divided by the temperature: the one place
+    /// where matchings are kept from them.
+    fn finite(&self, set: &MatchSet, p: usize, scores: &[f64]) -> Result<()> {
+        let t = self.temperature.unwrap_or(1.0);
+        let Some(e) = scores.iter().position(|s| !(s.is_finite() && (s / t).is_finite())) else { return Ok(()) };
+        let problem = set.problem(p);
+        let place = match problem.edges.get(e) {
+            Some(&(i, j)) => format!("edge {:?} - {:?}", problem.left[i as usize], problem.right[j as usize]),
+            None => "an item that stays unmatched".into(),
+        };
+        Err(Error::Score {
+            place: format!("problem {:?}, {place}", problem.name),
+            score: if scores[e].is_finite() { scores[e] / t } else { scores[e] },
+            cure: "look for a value that is missing or too large, or fit with scaled features (scale=matched, global, query or minmax)",
+        })
     }
 
     /// Weights and the null as the parameters of a scorer.
@@ -144,15 +164,27 @@ impl Matcher {
     ///
     /// # Errors
     ///
-    /// [`Error::Data`] naming the problem and the item where forbidden edges leave no matching.
+    /// [`Error::Data`] for other columns than those of the model, and naming the problem and the item where forbidden edges leave no matching;
+    /// [`Error::Score`] naming the first edge whose score is not finite.
     pub fn predict(&self, set: &MatchSet, units: &[u32]) -> Result<Vec<MatchPrediction>> {
         self.answer(set, units, true)
     }
 
     /// The same, with margins or without (infinite): they cost a search for every match.
     pub fn answer(&self, set: &MatchSet, units: &[u32], margins: bool) -> Result<Vec<MatchPrediction>> {
-        let scaling = self.scaling(set);
-        let edges = scorer(set, units, &scaling, self.null.is_some());
+        self.columns.check(&set.features, &set.columns)?;
+        self.answer_with(set, units, &self.scaling(set, units), margins)
+    }
+
+    /// The same, under a scaling that was learned before.
+    fn answer_with(
+        &self,
+        set: &MatchSet,
+        units: &[u32],
+        scaling: &Scaling,
+        margins: bool,
+    ) -> Result<Vec<MatchPrediction>> {
+        let edges = scorer(set, units, scaling, self.null.is_some());
         let theta = self.theta();
         (0..units.len())
             .into_par_iter()
@@ -161,7 +193,8 @@ impl Matcher {
                 let graph = graph_of(set, p, self.null.is_some())?;
                 let mut s = vec![0.0; graph.table()];
                 edges.scores(n, &theta, &mut s, &mut work.0);
-                self.answer_one((set, p), &graph, &s, margins, (&mut work.1, &mut work.2))
+                self.finite(set, p, &s)?;
+                self.answer_one((set, p), &graph, s, margins, (&mut work.1, &mut work.2))
                     .map_err(|error| named(error, set, p))
             })
             .collect()
@@ -171,14 +204,14 @@ impl Matcher {
         &self,
         (set, p): (&MatchSet, usize),
         graph: &Graph,
-        s: &[f64],
+        mut s: Vec<f64>,
         with_margins: bool,
         (best_work, work): (&mut best::Work, &mut engine::Work),
     ) -> Result<MatchPrediction> {
-        let found: Vec<u32> = best(graph, s, best_work)?.edges.to_vec();
+        let found: Vec<u32> = best(graph, &s, best_work)?.edges.to_vec();
         let mut margins = vec![f64::INFINITY; found.len()];
         if with_margins {
-            forbidden(graph, s, best_work, &mut margins)?;
+            forbidden(graph, &s, best_work, &mut margins)?;
         }
         let (mut sum, mut probabilities, mut nll) = (None, None, None);
         if let Some(t) = self.temperature {
@@ -216,14 +249,27 @@ impl Matcher {
             (left[i], right[j]) = (false, false);
         }
         let free = |side: Vec<bool>| (0u32..).zip(side).filter(|&(_, free)| free).map(|(i, _)| i).collect();
-        Ok(MatchPrediction { matches, left: free(left), right: free(right), probabilities, sum, nll })
+        s.truncate(set.span(p).len());
+        Ok(MatchPrediction { matches, left: free(left), right: free(right), scores: s, probabilities, sum, nll })
     }
 
     /// Measures the model on some problems.
     pub fn evaluate(&self, set: &MatchSet, units: &[u32], metrics: &[Metric]) -> Result<Evaluation> {
+        self.columns.check(&set.features, &set.columns)?;
+        self.evaluate_with(set, units, &self.scaling(set, units), metrics)
+    }
+
+    /// The same, under a scaling that was learned before.
+    pub(super) fn evaluate_with(
+        &self,
+        set: &MatchSet,
+        units: &[u32],
+        scaling: &Scaling,
+        metrics: &[Metric],
+    ) -> Result<Evaluation> {
         let plain = self.plain();
         let model = if metrics.iter().any(|metric| metric.of_probabilities()) { self } else { &plain };
-        evaluate_said(set, units, &model.answer(set, units, false)?, metrics)
+        evaluate_said(set, units, &model.answer_with(set, units, scaling, false)?, metrics)
     }
 
     /// The same matcher without probabilities, which cost more than the best matching does.
@@ -232,17 +278,46 @@ impl Matcher {
     }
 
     /// What each feature adds to the score of one edge of problem `p` over another; the largest first.
-    pub fn explain(&self, set: &MatchSet, p: usize, above: usize, below: usize) -> Vec<Contribution> {
-        let start = set.span(p).start;
-        contributions(set, p, &self.scaling(set), &self.weights, start + above, start + below)
+    pub fn explain(&self, set: &MatchSet, p: usize, above: usize, below: usize) -> Result<Vec<Contribution>> {
+        self.scores(set, p)?; // what has no score has no reasons
+        let (group, start) = (Groups::from(set).one(p), set.span(p).start);
+        Ok(contributions(group, 0, &self.scaling(group, &[0]), &self.weights, start + above, start + below))
     }
 
-    /// The score of every edge of problem `p`.
-    pub fn scores(&self, set: &MatchSet, p: usize) -> Vec<f64> {
-        let (scaling, units) = (self.scaling(set), [p as u32]);
+    /// The score of every edge of problem `p`. O(values of the problem); errors as [`Self::predict`].
+    pub fn scores(&self, set: &MatchSet, p: usize) -> Result<Vec<f64>> {
+        self.columns.check(&set.features, &set.columns)?;
+        let group = Groups::from(set).one(p);
+        let scaling = self.scaling(group, &[0]);
+        self.scores_by(set, p, &rows::Rows::new(group, &[0], &scaling), 0, &mut rows::Work::default())
+    }
+
+    /// The score of every edge of some problems. O(values of these problems); errors as [`Self::predict`].
+    pub fn scores_of(&self, set: &MatchSet, units: &[u32]) -> Result<Vec<Vec<f64>>> {
+        self.columns.check(&set.features, &set.columns)?;
+        self.scores_with(set, units, &self.scaling(set, units))
+    }
+
+    /// The same, under a scaling that was learned before.
+    pub(super) fn scores_with(&self, set: &MatchSet, units: &[u32], scaling: &Scaling) -> Result<Vec<Vec<f64>>> {
+        let rows = rows::Rows::new(set, units, scaling);
+        let one = |work: &mut rows::Work, n: usize| self.scores_by(set, units[n] as usize, &rows, n, work);
+        (0..units.len()).into_par_iter().with_min_len(64).map_init(rows::Work::default, one).collect()
+    }
+
+    /// The score of every edge of problem `p`, which is number `n` of some rows.
+    fn scores_by(
+        &self,
+        set: &MatchSet,
+        p: usize,
+        rows: &rows::Rows,
+        n: usize,
+        work: &mut rows::Work,
+    ) -> Result<Vec<f64>> {
         let mut s = vec![0.0; set.span(p).len()];
-        rows::Rows::new(set, &units, &scaling).scores(0, &self.weights, &mut s, &mut rows::Work::default());
-        s
+        rows.scores(n, &self.weights, &mut s, work);
+        self.finite(set, p, &s)?;
+        Ok(s)
     }
 
     /// Refuses numbers that do not fit together.
@@ -431,4 +506,96 @@ pub(super) fn tells(set: &MatchSet, p: u32) -> bool {
 pub(super) fn candidate(scale: Scale, lambda: f64, value: f64) -> Candidate {
     let settings = Map::from_iter([("scale".into(), scale.name().into()), ("lambda".into(), lambda.into())]);
     Candidate { settings, value }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)] // a test may panic
+mod tests {
+    use super::*;
+    use crate::data::scale::learned;
+    use crate::data::synthetic::Linkage;
+    use crate::matrix::Features;
+
+    fn matcher(set: &MatchSet, scale: Scale) -> Matcher {
+        let weights = (0..set.features.cols()).map(|j| 1.0 + (j as f64).sin()).collect();
+        Matcher { scale, null: Some(0.5), temperature: Some(2.0), ..Matcher::unlearned(set, weights) }
+    }
+
+    /// However a problem is asked about, its scaling is learned from itself once, and from no other.
+    #[test]
+    fn the_scaling_of_a_problem_is_learned_once() {
+        let set = Linkage { problems: 300, records: 3, ..Linkage::default() }.make();
+        for scale in [Scale::Query, Scale::Minmax] {
+            let matcher = matcher(&set, scale);
+            let (all, few) = (set.all(), [200u32, 3, 7]);
+            assert_eq!(learned::by(|| drop(matcher.scores_of(&set, &all).unwrap())), 300);
+            assert_eq!(learned::by(|| (0..300).for_each(|p| drop(matcher.scores(&set, p).unwrap()))), 300);
+            assert_eq!(learned::by(|| drop(matcher.predict(&set, &all).unwrap())), 300);
+            assert_eq!(learned::by(|| drop(matcher.predict(&set, &few).unwrap())), 3);
+            let metrics = ["f1".parse().unwrap(), "nll".parse().unwrap()];
+            assert_eq!(learned::by(|| drop(matcher.evaluate(&set, &few, &metrics).unwrap())), 3);
+            assert_eq!(learned::by(|| drop(matcher.explain(&set, 200, 0, 1).unwrap())), 2); // its score, and why
+        }
+    }
+
+    #[test]
+    fn scores_are_the_same_however_they_are_asked_for() {
+        let set = Linkage { problems: 20, ..Linkage::default() }.make();
+        for scale in [Scale::None, Scale::Query, Scale::Minmax] {
+            let (matcher, few) = (matcher(&set, scale), [11u32, 3, 17]);
+            let (some, said) = (matcher.scores_of(&set, &few).unwrap(), matcher.predict(&set, &few).unwrap());
+            for ((&p, some), said) in few.iter().zip(&some).zip(&said) {
+                assert_eq!(matcher.scores(&set, p as usize).unwrap(), *some);
+                assert_eq!(said.scores, *some);
+                assert!(said.matches.iter().all(|m| m.score.total_cmp(&some[m.edge as usize]).is_eq()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_score_that_is_not_finite_is_an_error_that_names_the_edge() {
+        let mut set = Linkage { problems: 4, ..Linkage::default() }.make();
+        let mut matcher = matcher(&set, Scale::None);
+        matcher.weights[0] = f64::MAX;
+        let (row, cols) = (set.span(2).start + 1, matcher.weights.len());
+        let Features::Dense(m) = &mut set.features else { panic!("made dense") };
+        for (at, x) in m.values_mut().iter_mut().enumerate().filter(|(at, _)| at % cols == 0) {
+            *x = if at / cols == row { -1e30 } else { 0.0 };
+        }
+        let (problem, metrics) = (set.problem(2).clone(), ["hamming".parse().unwrap()]);
+        let (i, j) = problem.edges[1];
+        let place = format!(
+            "problem {:?}, edge {:?} - {:?}: expected a finite score, found -inf",
+            problem.name, problem.left[i as usize], problem.right[j as usize]
+        );
+        assert!(matcher.predict(&set, &[0, 1, 3]).is_ok());
+        for refused in [
+            matcher.predict(&set, &set.all()).unwrap_err(),
+            matcher.evaluate(&set, &[2], &metrics).unwrap_err(),
+            matcher.scores(&set, 2).unwrap_err(),
+            matcher.scores_of(&set, &[0, 2]).unwrap_err(),
+            matcher.explain(&set, 2, 0, 1).unwrap_err(),
+        ] {
+            assert!(refused.to_string().starts_with(&place), "{refused}");
+        }
+        // a finite score that the temperature makes infinite has no probability
+        (matcher.weights[0], matcher.temperature) = (1e270, Some(1e-100));
+        assert!(matches!(matcher.predict(&set, &[2]).unwrap_err(), Error::Score { .. }));
+    }
+
+    #[test]
+    fn other_columns_are_refused() {
+        let set = Linkage { problems: 4, ..Linkage::default() }.make();
+        let (matcher, mut other) = (matcher(&set, Scale::Query), set.clone());
+        other.columns.names.swap(0, 1);
+        for refused in [
+            matcher.predict(&other, &[0]).unwrap_err(),
+            matcher.scores(&other, 0).unwrap_err(),
+            matcher.scores_of(&other, &[0]).unwrap_err(),
+            matcher.evaluate(&other, &[0], &["f1".parse().unwrap()]).unwrap_err(),
+            matcher.explain(&other, 0, 0, 1).unwrap_err(),
+        ] {
+            assert!(refused.to_string().contains("as column 1: `prepare` the set"), "{refused}");
+        }
+    }
 }

@@ -88,17 +88,22 @@ impl Ranker {
         }
     }
 
-    fn scaling(&self, set: &RankSet) -> Scaling {
+    /// The scaling of some queries, learned from each of them once.
+    fn scaling<'a>(&self, set: impl Into<Groups<'a>>, units: &[u32]) -> Scaling {
         match &self.global {
             Some(affine) => Scaling::Global(affine.clone()),
-            None => Scaling::learn(self.scale, set, &[]),
+            None => Scaling::of_units(self.scale, set, units),
         }
     }
 
     /// The score of every document, in stored order; the set must be [prepared](Self::prepare).
     ///
     /// O(values), in parallel over queries.
-    pub fn scores(&self, set: &RankSet) -> Vec<f64> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Data`] for other columns than those of the model; [`Error::Score`] naming the first document whose score is not finite.
+    pub fn scores(&self, set: &RankSet) -> Result<Vec<f64>> {
         self.scores_of(set, &set.all())
     }
 
@@ -117,13 +122,59 @@ impl Ranker {
         fits.then(|| Rows::new(Groups::new(features, &bounds), &[0], &scaling).all_scores(&self.weights))
     }
 
-    /// The scores of some queries; 0 elsewhere.
-    pub fn scores_of(&self, set: &RankSet, units: &[u32]) -> Vec<f64> {
-        self.scores_with(set, units, &self.scaling(set))
+    /// The scores of some queries; 0 elsewhere. Errors as [`Self::scores`].
+    ///
+    /// O(values of these queries), and a number per document of the set.
+    pub fn scores_of(&self, set: &RankSet, units: &[u32]) -> Result<Vec<f64>> {
+        self.columns.check(&set.features, &set.columns)?;
+        self.scores_with(set, units, &self.scaling(set, units))
     }
 
     /// The scores of some queries under a scaling that was learned before; 0 elsewhere.
-    pub(crate) fn scores_with(&self, set: &RankSet, units: &[u32], scaling: &Scaling) -> Vec<f64> {
+    pub(crate) fn scores_with(&self, set: &RankSet, units: &[u32], scaling: &Scaling) -> Result<Vec<f64>> {
+        let scores = self.made(set, units, scaling);
+        self.finite(set, 0, &scores)?;
+        Ok(scores)
+    }
+
+    /// The scores of the documents of query `q`. O(values of the query).
+    fn scores_in(&self, set: &RankSet, q: usize) -> Result<Vec<f64>> {
+        self.columns.check(&set.features, &set.columns)?;
+        let (group, span) = (Groups::from(set).one(q), set.span(q));
+        let scaling = self.scaling(group, &[0]);
+        let rows = Rows::new(group, &[0], &scaling);
+        let mut scores = vec![0.0; span.len()];
+        match &self.expansion {
+            None => rows.scores(0, &self.weights, &mut scores, &mut Work::default()),
+            Some(expansion) => {
+                if let Some(part) = expansion.part(set.query(q)) {
+                    expansion.scores(part, &rows.dense(0), &mut scores);
+                }
+            }
+        }
+        self.finite(set, span.start, &scores)?;
+        Ok(scores)
+    }
+
+    /// Refuses scores of the rows from `start` on that are not finite: the one place where rankings are kept from them.
+    fn finite(&self, set: &RankSet, start: usize, scores: &[f64]) -> Result<()> {
+        let Some(at) = scores.iter().position(|s| !s.is_finite()) else { return Ok(()) };
+        let power = matches!(&self.expansion, Some(Expansion { kernel, .. }) if kernel.form.name() == "poly");
+        Err(Error::Score {
+            place: set.place(start + at),
+            score: scores[at],
+            cure: match power {
+                true => {
+                    "values of this size overflow the power of the kernel: fit with scaled features (scale=query, global or minmax) or a lower degree"
+                }
+                false => {
+                    "look for a value that is missing or too large, or fit with scaled features (scale=query, global or minmax)"
+                }
+            },
+        })
+    }
+
+    fn made(&self, set: &RankSet, units: &[u32], scaling: &Scaling) -> Vec<f64> {
         let rows = Rows::new(set, units, scaling);
         if let Some(expansion) = &self.expansion {
             return kernel_scores(expansion, set, units, &rows);
@@ -149,10 +200,11 @@ impl Ranker {
     }
 
     /// The features of the documents of some queries as the model sees them, scaled, row after row.
-    pub fn scaled(&self, set: &RankSet, units: &[u32]) -> Vec<f32> {
-        let scaling = self.scaling(set);
+    pub fn scaled(&self, set: &RankSet, units: &[u32]) -> Result<Vec<f32>> {
+        self.columns.check(&set.features, &set.columns)?;
+        let scaling = self.scaling(set, units);
         let rows = Rows::new(set, units, &scaling);
-        (0..units.len()).flat_map(|n| rows.dense(n)).collect()
+        Ok((0..units.len()).flat_map(|n| rows.dense(n)).collect())
     }
 
     /// The scores of documents whose features are [scaled](Self::scaled), by the scorer for queries of this name; `None` where there is none.
@@ -173,13 +225,35 @@ impl Ranker {
     /// Exact, O(n k 2^k). Below the head all orders are as likely, so a document that is not in the head of k has the mean
     /// rank k + (n − k + 1)/2.
     pub fn place_probabilities(&self, set: &RankSet, q: usize) -> Result<Vec<PlaceProbabilities>> {
+        self.need_places()?;
+        self.places_by(set, q, &self.scores_in(set, q)?)
+    }
+
+    /// [`Self::place_probabilities`] of all queries `units` with their scores, which are found once for both; 0 in scores elsewhere.
+    pub fn all_place_probabilities(
+        &self,
+        set: &RankSet,
+        units: &[u32],
+    ) -> Result<(Vec<f64>, Vec<Vec<PlaceProbabilities>>)> {
+        self.need_places()?;
+        let scores = self.scores_of(set, units)?;
+        let one = |&q: &u32| self.places_by(set, q as usize, &scores[set.span(q as usize)]);
+        let places: Result<Vec<_>> = units.par_iter().map(one).collect();
+        Ok((scores, places?))
+    }
+
+    fn need_places(&self) -> Result<()> {
         if self.places.is_empty() {
             return Err(Error::Data {
                 expected: "a model with probabilities of places: rankmatch on whole lists (subset=full)".into(),
                 found: "one that only ranks".into(),
             });
         }
-        let scores = &self.scores_of(set, &[q as u32])[set.span(q)];
+        Ok(())
+    }
+
+    /// The probabilities of places by the scores of the documents of query `q`.
+    fn places_by(&self, set: &RankSet, q: usize, scores: &[f64]) -> Result<Vec<PlaceProbabilities>> {
         if let Some(steep) = scores.iter().find(|s| s.abs() > STEEPEST) {
             return Err(Error::Data {
                 expected: format!(
@@ -204,16 +278,18 @@ impl Ranker {
     ///
     /// The contributions add up to the difference of the scores.
     /// With a kernel the weight of a feature is its mean slope on the straight way from one document to the other.
-    pub fn explain(&self, set: &RankSet, q: usize, above: usize, below: usize) -> Vec<Contribution> {
-        let scaling = self.scaling(set);
+    pub fn explain(&self, set: &RankSet, q: usize, above: usize, below: usize) -> Result<Vec<Contribution>> {
+        self.scores_in(set, q)?; // what has no score has no reasons
+        let group = Groups::from(set).one(q);
+        let scaling = self.scaling(group, &[0]);
         let slope = self.expansion.as_ref().map(|expansion| {
-            let lines = Rows::new(set, &[q as u32], &scaling).dense(0);
+            let lines = Rows::new(group, &[0], &scaling).dense(0);
             let (d, start) = (set.features.cols(), set.span(q).start);
             let line = |row: usize| &lines[(row - start) * d..(row - start + 1) * d];
             let part = expansion.part(set.query(q));
             part.map_or(vec![0.0; d], |part| expansion.mean_slope(part, line(below), line(above)))
         });
-        contributions(set, q, &scaling, slope.as_ref().unwrap_or(&self.weights), above, below)
+        Ok(contributions(group, 0, &scaling, slope.as_ref().unwrap_or(&self.weights), above, below))
     }
 }
 
@@ -289,6 +365,7 @@ pub(super) fn contributions<'a>(
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)] // a test may panic
 mod tests {
     use super::*;
     use crate::data::synthetic::Synthetic;
@@ -322,12 +399,105 @@ mod tests {
                     means: None,
                     places: vec![],
                 };
-                let all = ranker.scores(&set);
+                let all = ranker.scores(&set).unwrap();
                 assert_eq!(ranker.row_scores(&set.features), Some(all.clone()), "{scale:?}");
                 for q in 0..set.len() {
-                    assert_eq!(all[set.span(q)], ranker.scores_of(&set, &[q as u32])[set.span(q)], "{scale:?} {q}");
+                    let some = ranker.scores_of(&set, &[q as u32]).unwrap();
+                    assert_eq!(all[set.span(q)], some[set.span(q)], "{scale:?} {q}");
+                    assert_eq!(all[set.span(q)], ranker.scores_in(&set, q).unwrap(), "{scale:?} {q}");
                 }
             }
+        }
+    }
+
+    fn ranker(set: &RankSet, scale: Scale) -> Ranker {
+        Ranker {
+            weights: (0..set.features.cols()).map(|j| (j as f64).sin()).collect(),
+            expansion: None,
+            columns: set.columns.clone(),
+            scale,
+            global: (scale == Scale::Global).then(|| Affine::standard(&set.features, 0..set.rows())),
+            missing: Missing::Error,
+            means: None,
+            places: vec![1.0, 0.5],
+        }
+    }
+
+    /// However a query is asked about, its scaling is learned from itself once, and from no other.
+    #[test]
+    fn the_scaling_of_a_query_is_learned_once() {
+        use crate::data::scale::learned;
+        let set = Synthetic { queries: 300, documents: (1, 40), ..Synthetic::default() }.make();
+        for scale in [Scale::Query, Scale::Minmax] {
+            let ranker = ranker(&set, scale);
+            let (all, few) = (set.all(), [7u32, 3, 200]);
+            assert_eq!(learned::by(|| drop(ranker.scores(&set).unwrap())), 300);
+            assert_eq!(learned::by(|| drop(ranker.scores_of(&set, &few).unwrap())), 3);
+            assert_eq!(learned::by(|| drop(ranker.scaled(&set, &few).unwrap())), 3);
+            assert_eq!(learned::by(|| drop(ranker.all_place_probabilities(&set, &all).unwrap())), 300);
+            let one_by_one = || (0..300).for_each(|q| drop(ranker.place_probabilities(&set, q).unwrap()));
+            assert_eq!(learned::by(one_by_one), 300);
+            let at = set.span(200).start;
+            assert_eq!(learned::by(|| drop(ranker.explain(&set, 200, at, at).unwrap())), 2); // its score, and why
+        }
+    }
+
+    #[test]
+    fn some_queries_score_as_all_do() {
+        let set = Synthetic { queries: 50, documents: (1, 9), ..Synthetic::default() }.make();
+        for scale in [Scale::None, Scale::Global, Scale::Query, Scale::Minmax] {
+            let ranker = ranker(&set, scale);
+            let (all, few) = (ranker.scores(&set).unwrap(), [40u32, 3, 17]);
+            let some = ranker.scores_of(&set, &few).unwrap();
+            let (_, places) = ranker.all_place_probabilities(&set, &few).unwrap();
+            for (&q, places) in few.iter().zip(&places) {
+                assert_eq!(all[set.span(q as usize)], some[set.span(q as usize)]);
+                assert_eq!(ranker.place_probabilities(&set, q as usize).unwrap(), *places);
+            }
+            let asked: usize = few.iter().map(|&q| set.span(q as usize).len()).sum();
+            assert!(some.iter().filter(|&&s| s != 0.0).count() <= asked);
+        }
+    }
+
+    #[test]
+    fn a_score_that_is_not_finite_is_an_error_that_names_the_document() {
+        let mut set = Synthetic { queries: 4, documents: (3, 3), ..Synthetic::default() }.make();
+        let mut ranker = ranker(&set, Scale::None);
+        ranker.weights[1] = 1e290;
+        let Features::Dense(m) = &mut set.features else { panic!("made dense") };
+        let cols = ranker.weights.len();
+        m.values_mut()[7 * cols + 1] = 1e30; // the second document of the third query
+        let text = ranker.scores(&set).unwrap_err().to_string();
+        let place =
+            format!("query {:?}, document {:?}: expected a finite score, found inf", set.query(2), set.document(7));
+        assert!(text.starts_with(&place) && text.contains("scale="), "{text}");
+        assert!(ranker.scores_of(&set, &[0, 1]).is_ok());
+        for refused in [
+            ranker.scores_of(&set, &[2]).unwrap_err(),
+            ranker.place_probabilities(&set, 2).unwrap_err(),
+            ranker.all_place_probabilities(&set, &[2]).unwrap_err(),
+            ranker.explain(&set, 2, 6, 8).unwrap_err(),
+        ] {
+            assert!(matches!(refused, Error::Score { .. }), "{refused}");
+        }
+    }
+
+    #[test]
+    fn other_columns_are_refused() {
+        let set = Synthetic { queries: 4, features: 5, ..Synthetic::default() }.make();
+        let ranker = ranker(&set, Scale::Query);
+        let narrow = Synthetic { queries: 4, features: 3, ..Synthetic::default() }.make();
+        let mut renamed = set.clone();
+        renamed.columns.names.swap(1, 2);
+        for (other, found) in [(narrow, "3 columns"), (renamed, "column 2: `prepare`")] {
+            let all = [
+                ranker.scores(&other).unwrap_err(),
+                ranker.scores_of(&other, &[1]).unwrap_err(),
+                ranker.scaled(&other, &[1]).unwrap_err(),
+                ranker.place_probabilities(&other, 1).unwrap_err(),
+                ranker.explain(&other, 0, 0, 1).unwrap_err(),
+            ];
+            all.iter().for_each(|error| assert!(error.to_string().contains(found), "{error}"));
         }
     }
 }

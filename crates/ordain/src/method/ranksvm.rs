@@ -71,7 +71,7 @@ const LARGE: usize = 2_000_000;
 /// let all = set.all();
 /// let (train, test) = all.split_at(200);
 /// let model = RankSvm::default().fit(&Training::new(&set, train), &Watch::NOBODY)?;
-/// let scores = model.ranker.scores(&set);
+/// let scores = model.ranker.scores(&set)?;
 /// let quality = metric::evaluate(&set, test, &scores, &["ndcg@10".parse()?], &metric::Convention::STANDARD)?;
 /// assert!(quality.mean(0) > 0.7);
 /// # Ok::<(), ordain::Error>(())

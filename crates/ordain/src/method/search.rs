@@ -224,7 +224,7 @@ impl<L: Learner> Search<'_, L> {
                 };
                 (theta, carry) = (solved.theta, solved.carry);
                 let ranker = self.ranker(theta.clone(), at.scale, &scaling);
-                let scores = ranker.scores_with(set, valid, &scaling);
+                let scores = ranker.scores_with(set, valid, &scaling)?;
                 let value = metric::evaluate(set, valid, &scores, &[metric], &convention)?.mean(0);
                 candidates.push(Candidate { settings: at.settings(), value });
                 if best.as_ref().is_none_or(|best| value > best.value) {

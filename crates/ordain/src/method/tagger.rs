@@ -104,18 +104,53 @@ impl Tagger {
         Ok((differ, strange))
     }
 
-    /// The features of a set as this model sees them.
-    pub fn scaled<'s>(&self, set: &'s TagSet) -> Cow<'s, Features> {
-        match &self.affine {
+    /// The features of a set as this model sees them; the set must be [prepared](Self::prepare).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Data`] for other columns than those of the model.
+    pub fn scaled<'s>(&self, set: &'s TagSet) -> Result<Cow<'s, Features>> {
+        self.columns.check(&set.features, &set.columns)?;
+        Ok(match &self.affine {
             Some(affine) => Cow::Owned(affine.apply(&set.features)),
             None => Cow::Borrowed(&set.features),
+        })
+    }
+
+    /// What is known of an item of a set, given the features of the set [as this model sees them](Self::scaled).
+    ///
+    /// O(values · labels).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Score`] naming the item and the first label whose score is not finite.
+    pub fn score(&self, set: &TagSet, scaled: &Features, row: usize) -> Result<Scored> {
+        let scored = self.made(scaled, row);
+        self.finite(set, row, &scored.base)?;
+        // a number of labels is a weighted sum of the features too
+        match scored.counts.iter().find(|p| !p.is_finite()) {
+            None => Ok(scored),
+            Some(&p) => Err(Error::Score {
+                place: format!("item {:?}, its number of labels", set.item(row)),
+                score: p,
+                cure: CURE,
+            }),
         }
     }
 
-    /// What is known of an item, given the features of its set [as this model sees them](Self::scaled).
-    ///
-    /// O(values · labels).
-    pub fn score(&self, scaled: &Features, row: usize) -> Scored {
+    /// Refuses values of the labels of an item that are not finite: the one place where annotations are kept from them.
+    fn finite(&self, set: &TagSet, row: usize, values: &[f64]) -> Result<()> {
+        match values.iter().position(|s| !s.is_finite()) {
+            None => Ok(()),
+            Some(label) => Err(Error::Score {
+                place: format!("item {:?}, label {:?}", set.item(row), self.labels[label]),
+                score: values[label],
+                cure: CURE,
+            }),
+        }
+    }
+
+    fn made(&self, scaled: &Features, row: usize) -> Scored {
         let n = self.labels.len();
         let (mut base, mut z) = (self.bias.clone(), vec![0.0; n]);
         self.classifiers.logits(scaled, row, &mut z);
@@ -265,10 +300,10 @@ impl Tagger {
 
     /// The same, where something is known of each of the items: one list of answers per unit, which may be empty.
     pub fn predict_known(&self, set: &TagSet, units: &[u32], known: &[Vec<Clamp>]) -> Result<Vec<TagPrediction>> {
-        let (scaled, sum) = (self.scaled(set), self.sum()?);
+        let (scaled, sum) = (self.scaled(set)?, self.sum()?);
         let one = |work: &mut TagWork, (u, &i): (usize, &u32)| {
             let clamp = known.get(u).map_or(&[][..], Vec::as_slice);
-            self.say(sum.as_ref(), &self.score(&scaled, i as usize), clamp, work)
+            self.say(sum.as_ref(), &self.score(set, &scaled, i as usize)?, clamp, work)
         };
         units.par_iter().enumerate().with_min_len(8).map_init(TagWork::default, one).collect()
     }
@@ -297,10 +332,11 @@ impl Tagger {
     ///
     /// Labels of which it is not known whether they apply are no candidates; items without labels get the scores themselves.
     pub fn oracle_values(&self, set: &TagSet, units: &[u32]) -> Result<Vec<f64>> {
-        let (scaled, sum) = (self.scaled(set), self.sum()?);
+        self.need_own_labels(set)?;
+        let (scaled, sum) = (self.scaled(set)?, self.sum()?);
         let one = |work: &mut TagWork, &i: &u32| {
             let i = i as usize;
-            let item = self.score(&scaled, i);
+            let item = self.score(set, &scaled, i)?;
             let k = set.yes(i).len();
             if k == 0 || k == self.labels.len() {
                 return Ok(item.base);
@@ -330,6 +366,7 @@ impl Tagger {
         metrics: &[Metric],
         by: &Convention,
     ) -> Result<Evaluation> {
+        self.need_own_labels(set)?;
         let (told, learned): (Vec<Metric>, Vec<Metric>) = metrics.iter().partition(|metric| is_told(metric));
         let (mut oracle, mut own) = (vec![].into_iter(), vec![].into_iter());
         if !told.is_empty() {
@@ -344,6 +381,17 @@ impl Tagger {
         // back into the order in which they were asked
         let values = metrics.iter().filter_map(|metric| if is_told(metric) { oracle.next() } else { own.next() });
         Ok(Evaluation { metrics: metrics.to_vec(), values: values.collect(), calibration: vec![] })
+    }
+
+    /// Refuses labels that are not those of the model, in its order: their numbers would mean others.
+    fn need_own_labels(&self, set: &TagSet) -> Result<()> {
+        if set.labels == self.labels {
+            return Ok(());
+        }
+        Err(Error::Data {
+            expected: format!("the {} labels of the model: `prepare` the set with the model first", self.labels.len()),
+            found: format!("{} labels that are others, or in another order", set.labels.len()),
+        })
     }
 
     /// A digest of the vocabulary: models with the same labels in the same order have the same.
@@ -402,8 +450,8 @@ impl Tagger {
     ///
     /// Links count with the probability that the linked label is there (likelihood), or with the best set itself (margin).
     pub fn explain(&self, set: &TagSet, row: usize, above: usize, below: usize) -> Result<Vec<TagReason>> {
-        let (scaled, n, mut work) = (self.scaled(set), self.labels.len(), TagWork::default());
-        let item = self.score(&scaled, row);
+        let (scaled, n, mut work) = (self.scaled(set)?, self.labels.len(), TagWork::default());
+        let item = self.score(set, &scaled, row)?;
         let (values, k) = self.values(&item, &[], &mut work)?;
         let mut all = vec![];
         let mut add = |what: String, above: f64, below: f64| {
@@ -480,6 +528,9 @@ impl Tagger {
         Err(Error::Data { expected: "parts of a model that fit together".into(), found: "others".into() })
     }
 }
+
+/// What to do about a score that is not finite.
+const CURE: &str = "look for a value that is missing or too large, or fit with scaled features (scale=global)";
 
 /// Whether the model is told the number of labels for this metric.
 fn is_told(metric: &Metric) -> bool {

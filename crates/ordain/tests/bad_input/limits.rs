@@ -28,8 +28,7 @@ fn everything(set: &RankSet) -> Check {
     let method: RankMethod = "ranksvm[scale=query,lambda=1]".parse().expect("a method");
     let train = set.all();
     let model = told(method.fit(&Training::new(set, &train), &Watch::NOBODY))?;
-    let scores = model.ranker.scores(set);
-    ensure!(scores.iter().all(|s| s.is_finite()), "a score is not finite", "{:?}", model.facts);
+    let scores = told(model.ranker.scores(set))?;
     // once as they are, and once all tied
     for scores in [&scores, &vec![0.0; scores.len()]] {
         for by in Convention::ALL {
@@ -136,9 +135,11 @@ fn sparse_stays_sparse() {
         let (model, peak) = memory::peak(|| method.fit(&Training::new(&set, &train), &Watch::NOBODY));
         ensure!(peak < allowed(text.len()), "too much memory to fit", "{peak} bytes for {}", text.len());
         let ranker = told(model)?.ranker;
-        let (_, peak) = memory::peak(|| ranker.scores(&set));
+        let (scores, peak) = memory::peak(|| ranker.scores(&set));
+        told(scores)?;
         ensure!(peak < allowed(text.len()), "too much memory to score", "{peak} bytes for {}", text.len());
-        let (_, peak) = memory::peak(|| ranker.explain(&set, 0, 0, 1));
+        let (parts, peak) = memory::peak(|| ranker.explain(&set, 0, 0, 1));
+        told(parts)?;
         ensure!(peak < allowed(text.len()), "too much memory to explain", "{peak} bytes for {}", text.len());
         Ok(())
     });

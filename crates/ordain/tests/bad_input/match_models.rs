@@ -141,8 +141,10 @@ fn forged_matchers() {
                         let nan = said.iter().flat_map(|s| s.probabilities.iter().flatten()).any(|p| p.is_nan());
                         ensure!(!nan, "a probability that is no number", "{matcher:?}");
                     }
-                    matcher.scores(&set, 0);
-                    matcher.explain(&set, 0, 0, 1);
+                    if let Ok(scores) = matcher.scores(&set, 0) {
+                        ensure!(scores.iter().all(|s| s.is_finite()), "a score is not finite", "{matcher:?}");
+                    }
+                    drop(matcher.explain(&set, 0, 0, 1));
                 }
                 Ok(())
             });

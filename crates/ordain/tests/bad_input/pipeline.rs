@@ -37,13 +37,16 @@ pub(crate) fn all(set: &RankSet, missing: Missing, turn: usize, folder: &Path) -
     }
     let scale = Scale::ALL[turn % 4];
     if let Some(model) = fit(&set, missing, means.as_deref(), scale)? {
-        let scores = model.ranker.scores(&set);
-        ensure!(scores.iter().all(|s| s.is_finite()), "a score is not finite", "{} {scores:?}", scale.name());
+        let scores = told(model.ranker.scores(&set))?;
         measure(&set, &scores)?;
         explain(&set, &model, &scores)?;
         kept(&model, turn, folder)?;
     }
     Ok(())
+}
+
+fn told<T>(outcome: ordain::Result<T>) -> Check<T> {
+    outcome.map_err(|error| ("an error".to_owned(), error.to_string()))
 }
 
 /// Writes a set and reads it again: the same rows in the same order, unless the format is refused.
@@ -179,7 +182,7 @@ fn explain(set: &RankSet, model: &Fitted, scores: &[f64]) -> Check {
     let large = |q: &usize| set.span(*q).len() > 1 && set.span(*q).len() * set.features.cols() < 1 << 18;
     let Some(q) = (0..set.len()).find(large) else { return Ok(()) };
     let (above, below) = (set.span(q).start, set.span(q).end - 1);
-    let parts = model.ranker.explain(set, q, above, below);
+    let parts = told(model.ranker.explain(set, q, above, below))?;
     let sum: f64 = parts.iter().map(|p| p.contribution).sum();
     let size: f64 = parts.iter().map(|p| p.contribution.abs()).sum::<f64>() + scores[above].abs() + scores[below].abs();
     let difference = scores[above] - scores[below];

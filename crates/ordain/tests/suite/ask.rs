@@ -332,11 +332,11 @@ fn a_replay_ends_at_the_truth() {
     let units = set.all();
     for method in [CStar::default(), CStar { trainer: Trainer::Margin, ..CStar::default() }] {
         let tagger = method.fit(&TagTraining::new(&set, &units[..120]), &Watch::NOBODY).unwrap().tagger;
-        let scaled = tagger.scaled(&set);
+        let scaled = tagger.scaled(&set).unwrap();
         let mut work = TagWork::default();
         let (mut sums, mut before) = ([0.0; 4], vec![]);
         for &i in &units[120..] {
-            let (i, item) = (i as usize, tagger.score(&scaled, i as usize));
+            let (i, item) = (i as usize, tagger.score(&set, &scaled, i as usize).unwrap());
             for (s, strategy) in Strategy::ALL.into_iter().enumerate().filter(|(_, s)| s.suits(tagger.trainer)) {
                 for told in [true, false] {
                     let mut run = || {

@@ -100,7 +100,8 @@ fn permuting_documents_permutes_scores() {
     // subsets, core documents and pairs for the median distance are drawn by row, so other rows are others
     let drawn = ["subset", "dorm", "gamma", "rbf", "documents", "ballrank"];
     for method in METHODS.into_iter().filter(|method| !drawn.iter().any(|word| method.contains(word))) {
-        let (a, b) = (fit(method, &set).ranker.scores(&set), fit(method, &moved).ranker.scores(&moved));
+        let (a, b) =
+            (fit(method, &set).ranker.scores(&set).unwrap(), fit(method, &moved).ranker.scores(&moved).unwrap());
         for (row, &old) in order.iter().enumerate() {
             assert!((b[row] - a[old as usize]).abs() < 1e-4 * (1.0 + a[old as usize].abs()), "{method}");
         }
@@ -117,7 +118,7 @@ fn a_saved_model_scores_alike() {
         save(&model, &path).unwrap();
         let again = load(&path).unwrap();
         assert!(again == model, "{method}");
-        assert_eq!(again.ranker.scores(&set), model.ranker.scores(&set), "{method}");
+        assert_eq!(again.ranker.scores(&set).unwrap(), model.ranker.scores(&set).unwrap(), "{method}");
     }
 }
 
@@ -126,9 +127,9 @@ fn scaled_documents_score_alike() {
     let set = small();
     for method in METHODS {
         let ranker = fit(method, &set).ranker;
-        let docs = ranker.scaled(&set, &set.all());
+        let docs = ranker.scaled(&set, &set.all()).unwrap();
         assert_eq!(docs.len(), 7 * set.rows());
-        let (scores, again) = (ranker.scores(&set), ranker.scores_of_scaled(set.query(0), &docs).unwrap());
+        let (scores, again) = (ranker.scores(&set).unwrap(), ranker.scores_of_scaled(set.query(0), &docs).unwrap());
         for (a, b) in scores.iter().zip(&again) {
             assert!((a - b).abs() < 1e-4 * (1.0 + a.abs()), "{method}: {a} and {b}"); // scaled ones are in single precision
         }
@@ -155,7 +156,7 @@ fn constant_features_and_short_queries_are_harmless() {
     let set = RankSet::new(features, columns, vec![0.0, 1.0, 2.0, 1.0, 1.0], vec![0, 3, 4, 5], names).unwrap();
     for method in METHODS {
         let model = fit(method, &set);
-        let scores = model.ranker.scores(&set);
+        let scores = model.ranker.scores(&set).unwrap();
         assert!(scores.iter().all(|s| s.is_finite()), "{method}");
         assert!(scores[0] < scores[1] && scores[1] < scores[2], "{method}: {scores:?}");
         assert!(!method.contains("query") || model.ranker.weights.first().is_none_or(|&w| w == 0.0));
@@ -211,7 +212,7 @@ fn the_choice_is_the_best_of_what_was_tried() {
     let of = |scores: &[f64]| evaluate(&set, &set.all(), scores, &[metric], &Convention::STANDARD).unwrap().mean(0);
     let feature = |j: usize| of(&(0..set.rows()).map(|row| f64::from(set.features.value(row, j))).collect::<Vec<_>>());
     let floor = (0..20).map(feature).fold(0.0, f64::max);
-    assert!(of(&model.ranker.scores(&set)) > floor + 0.05);
+    assert!(of(&model.ranker.scores(&set).unwrap()) > floor + 0.05);
 }
 
 #[test]
@@ -249,8 +250,10 @@ fn the_first_format_still_loads() {
     }
     let model = load(&path).unwrap();
     assert_eq!((model.facts.method.as_str(), model.ranker.weights.len()), ("ranksvm", 7));
-    let (old, new) =
-        (model.ranker.scores(&small()), fit("ranksvm[scale=global,lambda=0.1]", &small()).ranker.scores(&small()));
+    let (old, new) = (
+        model.ranker.scores(&small()).unwrap(),
+        fit("ranksvm[scale=global,lambda=0.1]", &small()).ranker.scores(&small()).unwrap(),
+    );
     assert!(old.iter().zip(&new).all(|(a, b)| (a - b).abs() < 1e-6));
 }
 
@@ -377,6 +380,43 @@ fn what_explains_a_label_adds_up_to_its_score() {
             assert!((a - scores[above]).abs() < 1e-9 && (b - scores[below]).abs() < 1e-9, "{method}");
         }
     }
+}
+
+#[test]
+fn annotations_that_are_not_finite_and_other_columns_are_refused() {
+    let set = scenes();
+    let tagger = annotator("cstar[core=2,lambda=0.01,link_lambda=0.01,features=both,scale=none]", &set).tagger;
+    let metrics = ["bep", "f1"].map(|name| name.parse().unwrap());
+    let all = |set: &TagSet| {
+        [
+            tagger.predict(set, &[3]).map(drop),
+            tagger.oracle_values(set, &[3]).map(drop),
+            tagger.evaluate(set, &[3], &metrics, &Convention::STANDARD).map(drop),
+            tagger.explain(set, 3, 0, 1).map(drop),
+        ]
+    };
+    all(&set).into_iter().for_each(|right| right.unwrap());
+
+    let (mut strange, cols) = (set.clone(), set.features.cols());
+    let Features::Dense(m) = &mut strange.features else { panic!("made dense") };
+    m.values_mut()[3 * cols] = f32::NAN; // a gap that nobody filled
+    for refused in all(&strange) {
+        let error = refused.unwrap_err();
+        let place = format!("item {:?}, label {:?}: expected a finite score, found NaN", set.item(3), set.labels[0]);
+        assert!(error.to_string().starts_with(&place), "{error}");
+    }
+    assert!(tagger.predict(&strange, &[2, 4]).is_ok());
+
+    let mut other = set.clone();
+    other.columns.names.swap(0, 1);
+    for refused in all(&other) {
+        let error = refused.unwrap_err().to_string();
+        assert!(error.contains("as column 1: `prepare` the set with the model first"), "{error}");
+    }
+    let mut renamed = set.clone();
+    renamed.labels.swap(0, 1);
+    let error = tagger.evaluate(&renamed, &[3], &metrics, &Convention::STANDARD).unwrap_err().to_string();
+    assert!(error.contains("the 9 labels of the model"), "{error}");
 }
 
 #[test]
@@ -532,7 +572,7 @@ fn permuting_problems_and_items_changes_nothing() {
         assert!(!far, "{method}: {:?} {:?}", a.weights, b.weights);
         // one model says the same of both
         for (n, &p) in order.iter().enumerate() {
-            let (old, new) = (a.scores(&set, p as usize), a.scores(&moved, n));
+            let (old, new) = (a.scores(&set, p as usize).unwrap(), a.scores(&moved, n).unwrap());
             for (e, &was) in places[n].iter().enumerate() {
                 assert!((new[e] - old[was as usize]).abs() < 1e-5 * (1.0 + new[e].abs()), "{method}");
             }

@@ -431,7 +431,7 @@ fn probabilities_of_places_add_up() {
         let ranks: f64 = all.iter().map(|p| p.expected_rank).sum();
         assert!((ranks - (n * (n + 1)) as f64 / 2.0).abs() < 1e-9);
         // a better score has a better expected rank
-        let scores = &model.ranker.scores(&set)[set.span(q)];
+        let scores = &model.ranker.scores(&set).unwrap()[set.span(q)];
         let best = (0..n).fold(0, |a, i| if scores[i] > scores[a] { i } else { a });
         assert!(all.iter().all(|p| p.expected_rank >= all[best].expected_rank - 1e-12));
     }

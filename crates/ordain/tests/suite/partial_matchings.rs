@@ -362,7 +362,7 @@ pub(crate) fn house_weights() -> Vec<(&'static str, Vec<Vec<f64>>)> {
         let training = MatchTraining { valid: Some(&valid), ..MatchTraining::new(&set, &train) };
         let fitted = MatchMargin::default().fit(&training, &Watch::NOBODY).unwrap();
         let tables = test.iter().take(7).map(|&p| {
-            let (problem, scores) = (set.problem(p as usize), fitted.matcher.scores(&set, p as usize));
+            let (problem, scores) = (set.problem(p as usize), fitted.matcher.scores(&set, p as usize).unwrap());
             let partner = |i: u32| problem.matched().map(|e| problem.edges[e]).find(|edge| edge.0 == i).unwrap().1;
             let kept: Vec<u32> = (0..m as u32).map(partner).collect();
             let mut s = vec![0.0; m * m];

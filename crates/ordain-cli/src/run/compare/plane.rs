@@ -18,17 +18,20 @@ const PARTS: usize = 10;
 ///
 /// Where features are scaled within each query the plane is that of the scaled ones, in which all queries have the same function. A model with a scorer for each query
 /// is drawn with that of the first test query, and its documents.
-pub(super) fn plane(ranker: &Ranker, set: &RankSet, learned: &[u32], test: &[u32]) -> Option<PlanePart> {
-    if set.features.cols() != 2 {
-        return None;
-    }
-    let query = set.query(*test.first()? as usize);
+pub(super) fn plane(
+    ranker: &Ranker,
+    set: &RankSet,
+    learned: &[u32],
+    test: &[u32],
+) -> ordain::Result<Option<PlanePart>> {
+    let (2, Some(&first)) = (set.features.cols(), test.first()) else { return Ok(None) };
+    let query = set.query(first as usize);
     let part = ranker.expansion.as_ref().and_then(|expansion| expansion.part(query));
     let alone = part.is_some_and(|part| part.query.is_some());
     let units: Vec<u32> = learned.iter().copied().filter(|&q| !alone || set.query(q as usize) == query).collect();
     let rows: Vec<(u32, usize)> = units.iter().flat_map(|&q| set.span(q as usize).map(move |row| (q, row))).collect();
-    let scaled = ranker.scaled(set, &units);
-    let scores = ranker.scores_of_scaled(query, &scaled)?;
+    let scaled = ranker.scaled(set, &units)?;
+    let Some(scores) = ranker.scores_of_scaled(query, &scaled) else { return Ok(None) };
     let within = matches!(ranker.scale, Scale::Query | Scale::Minmax);
     let at: Vec<[f64; 2]> = rows
         .iter()
@@ -39,7 +42,10 @@ pub(super) fn plane(ranker: &Ranker, set: &RankSet, learned: &[u32], test: &[u32
     let affine = ranker.global.as_ref();
     let seen = |j: usize, x: f64| affine.map_or(x, |a| (x - f64::from(a.offset[j])) * f64::from(a.factor[j])) as f32;
     let grid: Vec<f32> = ys.iter().flat_map(|&y| xs.iter().flat_map(move |&x| [seen(0, x), seen(1, y)])).collect();
-    let values = ranker.scores_of_scaled(query, &grid)?;
+    let Some(values) = ranker.scores_of_scaled(query, &grid) else { return Ok(None) };
+    if !scores.iter().chain(&values).all(|s| s.is_finite()) {
+        return Ok(None); // between the documents a function may be beyond all bounds: there is nothing to draw
+    }
 
     // a core document is the first document that looks like it
     let mut core: HashSet<[u32; 2]> = match (part, &ranker.expansion) {
@@ -73,7 +79,7 @@ pub(super) fn plane(ranker: &Ranker, set: &RankSet, learned: &[u32], test: &[u32
         let known = if set.columns.numbered { "feature " } else { "" };
         format!("{known}{}{how}", set.columns.names[j])
     };
-    Some(PlanePart {
+    Ok(Some(PlanePart {
         axes: [name(0), name(1)],
         query: alone.then(|| query.to_owned()),
         levels: levels(&scores),
@@ -83,7 +89,7 @@ pub(super) fn plane(ranker: &Ranker, set: &RankSet, learned: &[u32], test: &[u32
         documents: drawn.into_iter().map(document).collect(),
         all: rows.len(),
         core: ranker.expansion.as_ref().map(|_| all_core),
-    })
+    }))
 }
 
 fn bits(document: &[f32]) -> [u32; 2] {

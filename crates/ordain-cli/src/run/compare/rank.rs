@@ -41,7 +41,7 @@ pub(super) fn round(
     entry.fit += start.elapsed().as_secs_f64();
     model.ranker.check_queries(set, cut.test)?;
     let start = Instant::now();
-    let scores = model.ranker.scores_of(set, cut.test);
+    let scores = model.ranker.scores_of(set, cut.test)?;
     entry.predict += start.elapsed().as_secs_f64();
     let Measures { metrics, convention } = protocol.measures;
     let result = metric::evaluate(set, cut.test, &scores, metrics, convention)?;
@@ -51,7 +51,7 @@ pub(super) fn round(
     if entry.trained.is_empty() && protocol.pictures {
         let mut learned = cut.train.to_vec();
         learned.extend(cut.valid.filter(|_| protocol.refit && model.facts.chosen.is_some()).unwrap_or_default());
-        entry.plane = plane::plane(&model.ranker, set, &learned, cut.test);
+        entry.plane = plane::plane(&model.ranker, set, &learned, cut.test)?;
     }
     let (bytes, ranker) = (model_file::to_bytes(&model).len(), &model.ranker);
     entry.keep_linear(bytes, &ranker.columns, &ranker.weights);
@@ -68,8 +68,8 @@ fn calibrate(entry: &mut Entry, model: &Fitted, set: &RankSet, test: &[u32]) -> 
         return Ok(());
     }
     let (_, calibration) = entry.calibration.get_or_insert_with(|| (Some(k), Calibration::default()));
-    for &q in test {
-        let probabilities = model.ranker.place_probabilities(set, q as usize)?;
+    let (_, places) = model.ranker.all_place_probabilities(set, test)?;
+    for (&q, probabilities) in test.iter().zip(&places) {
         let span = set.span(q as usize);
         let truth = in_head(&set.grades[span.clone()], k);
         for (p, truth) in probabilities.iter().zip(&truth) {
@@ -77,7 +77,7 @@ fn calibrate(entry: &mut Entry, model: &Fitted, set: &RankSet, test: &[u32]) -> 
         }
         if entry.places.is_none() && span.len() > k {
             let mut documents: Vec<PlacedDocument> = span
-                .zip(&probabilities)
+                .zip(probabilities)
                 .map(|(row, p)| PlacedDocument {
                     id: set.document(row).into_owned(),
                     grade: set.grades[row],

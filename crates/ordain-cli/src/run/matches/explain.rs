@@ -37,7 +37,7 @@ pub(in crate::run) fn run(model: &FittedMatch, args: &Explain, screen: &Screen) 
             .map(|m| ends(m.edge as usize).0)
             .ok_or_else(|| anyhow!("problem {} has no match; name an item with --left", problem.name))?,
     };
-    let scores = matcher.scores(&set, p);
+    let scores = &said.scores;
     let name = &problem.left[left];
     let mut order: Vec<usize> = problem.candidates(left).collect();
     order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
@@ -54,7 +54,7 @@ pub(in crate::run) fn run(model: &FittedMatch, args: &Explain, screen: &Screen) 
     }
     let chance = |e: usize| said.probabilities.as_ref().map(|all| all[e]);
     let free = matcher.null.and(said.unmatched(problem, false, left));
-    let parts = below.map_or(vec![], |below| matcher.explain(&set, p, above, below));
+    let parts = below.map_or(Ok(vec![]), |below| matcher.explain(&set, p, above, below))?;
     let difference = below.map(|below| scores[above] - scores[below]);
     // somebody else may need the best candidate more
     let better = order.first().copied().filter(|&best| Some(best) != partner);

@@ -28,9 +28,7 @@ pub(in crate::run) fn run(model: &FittedMatch, args: &Predict, screen: &Screen) 
     let set = read_for(matcher, data, (&args.reading, &args.points), &[], screen)?;
     let all = matcher.predict(&set, &set.all())?;
     warn_approximate(&sums(&all), screen);
-    // the scores of all edges are needed for candidates alone
-    let scores = args.top.map(|_| (0..set.len()).map(|p| matcher.scores(&set, p)).collect());
-    let said = Said { set: &set, all: &all, scores: scores.unwrap_or_default(), null: matcher.null };
+    let said = Said { set: &set, all: &all, null: matcher.null };
     screen.data(&match (args.check, args.top) {
         (Some(n), _) => said.doubtful(n as usize, screen.json)?,
         (None, Some(k)) if !screen.json => said.candidates(k as usize)?,
@@ -56,8 +54,6 @@ struct Candidate {
 struct Said<'a> {
     set: &'a MatchSet,
     all: &'a [MatchPrediction],
-    /// The score of every edge, where candidates are wanted.
-    scores: Vec<Vec<f64>>,
     null: Option<f64>,
 }
 
@@ -104,7 +100,7 @@ impl Said<'_> {
             .candidates(left)
             .map(|e| Candidate {
                 right: Some(problem.edges[e].1 as usize),
-                score: Some(self.scores[p][e]),
+                score: Some(said.scores[e]),
                 probability: said.probabilities.as_ref().map(|all| all[e]),
                 matched: partner == Some(e),
             })

@@ -227,7 +227,7 @@ impl<'a> Labelling<'a> {
 
     /// Asks until everything is asked, or nobody answers any more.
     fn ask(&mut self, args: &Ask, strategy: Strategy, mut input: impl BufRead) -> Result<()> {
-        let scaled = self.tagger.scaled(self.set);
+        let scaled = self.tagger.scaled(self.set)?;
         let (mut at, mut shown) = (0, None);
         complain(&format!("answers: {WORDS}"));
         'items: while at < self.set.len() {
@@ -237,7 +237,7 @@ impl<'a> Labelling<'a> {
                 continue;
             }
             let (clamp, skipped) = self.known(at);
-            let item = self.tagger.score(&scaled, at);
+            let item = self.tagger.score(self.set, &scaled, at)?;
             // the same question comes again after an undo, and when a labelling is taken up
             let mut random = generator(args.seed, at, count);
             let known = Known { count: Count::Learned, clamp: &clamp, skipped: &skipped };
@@ -355,7 +355,7 @@ impl<'a> Labelling<'a> {
 
     /// The labels of every item that was asked about: those that were answered with yes, and the best guess for the rest.
     fn print(&self, screen: &Screen) -> Result<()> {
-        let scaled = self.tagger.scaled(self.set);
+        let scaled = self.tagger.scaled(self.set)?;
         let mut text = String::new();
         for i in 0..self.set.len() {
             let count = self.answers[i].len();
@@ -363,7 +363,7 @@ impl<'a> Labelling<'a> {
                 continue;
             }
             let (clamp, _) = self.known(i);
-            let labels = self.labels(&self.tagger.score(&scaled, i), &clamp)?;
+            let labels = self.labels(&self.tagger.score(self.set, &scaled, i)?, &clamp)?;
             let names = |labels: &[u32]| -> Vec<&str> {
                 labels.iter().map(|&label| self.tagger.labels[label as usize].as_str()).collect()
             };

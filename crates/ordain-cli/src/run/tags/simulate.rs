@@ -161,14 +161,14 @@ fn replay(
     (done, share): (f64, f64),
     watch: &Watch,
 ) -> ordain::Result<Vec<Vec<f64>>> {
-    let scaled = tagger.scaled(set);
+    let scaled = tagger.scaled(set)?;
     let mut rows = Vec::with_capacity(units.len());
     for batch in units.chunks(BATCH) {
         if watch.stop.load(Ordering::SeqCst) {
             return Err(ordain::Error::Interrupted);
         }
         let one = |work: &mut TagWork, &i: &u32| {
-            let item = tagger.score(&scaled, i as usize);
+            let item = tagger.score(set, &scaled, i as usize)?;
             // an item has its own stream, whichever thread it falls to
             let mut random = Random::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(i)));
             ask::replay(tagger, &item, set, i as usize, how, &mut random, work)
