@@ -105,9 +105,9 @@ fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64
         ));
     }
     if let Some(chosen) = &facts.chosen {
-        let best = chosen.candidates.iter().fold(f64::NEG_INFINITY, |a, c| a.max(c.value));
+        let value = facts.taken().map_or(String::new(), |taken| format!(" ({:.4})", taken.value));
         screen.say(&format!(
-            "chosen of {} by {} on {} queries: scale={}{} lambda={} ({best:.4}){}",
+            "chosen of {} by {} on {} queries: scale={}{} lambda={}{value}{}",
             chosen.candidates.len(),
             chosen.metric,
             chosen.queries,

@@ -154,3 +154,71 @@ fn three_features_are_no_plane() {
     well(&["compare", "ranksvm[lambda=1]", "--train", &three, "--test", &three, "--report", &report]);
     assert!(planes(&place.read("report.html")).is_empty());
 }
+
+/// The value that a fit prints is that of the settings it took, which need not be the largest of all that were tried.
+#[test]
+fn a_fit_prints_the_value_of_what_it_took() {
+    let place = Place::empty();
+    let mut smoothed = 0;
+    for (seed, method) in
+        (1..).zip(["ranksvm[kernel=rbf,scale=query]", "ranksvm[kernel=rbf,scale=global]", "ballrank[scale=query]"])
+    {
+        let (data, model) = (place.write("data.txt", &crate::data::letor(25, seed)), place.at("m.ordain"));
+        let said = well(&["fit", method, &data, "-o", &model]).err;
+        let facts = well(&["inspect", &model, "--json"]).json();
+        let (settings, all) = (&facts["settings"], facts["chosen"]["candidates"].as_array().unwrap());
+        let used = |tried: &&serde_json::Value| {
+            tried["settings"].as_object().unwrap().iter().all(|(name, value)| settings[name] == *value)
+        };
+        let taken = number(&all.iter().find(used).unwrap()["value"]);
+        assert!(said.contains(&format!("lambda={} ({taken:.4})", settings["lambda"])), "{taken}: {said}");
+        smoothed += usize::from(all.iter().any(|tried| number(&tried["value"]) > taken + 1e-4));
+    }
+    assert!(smoothed > 0, "no choice here is of another point than the best");
+}
+
+/// A power of large features is beyond all numbers: no command prints or measures what is none.
+#[test]
+fn a_score_that_is_not_finite_is_an_error_everywhere() {
+    let place = Place::empty();
+    let (rows, method) = (crate::data::rows(12, 1), "ranksvm[kernel=poly,degree=30,gamma=1,scale=none,lambda=0.01]");
+    let train = place.write("train.txt", &crate::data::letor_of(&rows));
+    let model = place.at("m.ordain");
+    well(&["fit", method, &train, "-o", &model]);
+    well(&["predict", &model, &train]);
+    // the same documents, the third of them with values a million million times as large
+    let text = place.read("train.txt");
+    let huge: Vec<String> = text
+        .lines()
+        .enumerate()
+        .map(|(i, line)| match i {
+            2 => line
+                .split(' ')
+                .map(|word| match word.split_once(':') {
+                    Some((name, value)) if name != "qid" && value.parse::<f64>().is_ok() => {
+                        format!("{name}:{value}e12")
+                    }
+                    _ => word.to_owned(),
+                })
+                .collect::<Vec<_>>()
+                .join(" "),
+            _ => line.to_owned(),
+        })
+        .collect();
+    let huge = place.write("huge.txt", &(huge.join("\n") + "\n"));
+    let query = well(&["predict", &model, &train, "--json"]).json_lines()[0]["query"].as_str().unwrap().to_owned();
+    let place_of = format!("query {query:?}, document ");
+    for words in [
+        &["predict", &model, &huge][..],
+        &["predict", &model, &huge, "--top=1"],
+        &["predict", &model, &huge, "--run=tag"],
+        &["evaluate", &model, &huge, "--metric=ndcg@10"],
+        &["explain", &model, &huge, "--query", &query],
+        &["compare", method, "--train", &train, "--test", &huge],
+    ] {
+        let done = ordain(words).code(1).silent().says(&place_of);
+        for text in ["expected a finite score, found", "scale=query", "a lower degree"] {
+            assert!(done.err.contains(text), "{words:?}: {}", done.err);
+        }
+    }
+}

@@ -720,6 +720,11 @@ pub struct TagFacts {
 }
 
 impl TagFacts {
+    /// The candidate that was taken, where something was chosen.
+    pub fn taken(&self) -> Option<&Candidate> {
+        self.chosen.as_ref()?.taken(&self.settings)
+    }
+
     /// Whether the model does worse on validation than a classifier for each label.
     pub fn below_floor(&self) -> bool {
         let metric = self.chosen.as_ref().and_then(|chosen| chosen.metric.parse::<Metric>().ok());

@@ -426,6 +426,13 @@ pub struct MatchFacts {
     pub seed: u64,
 }
 
+impl MatchFacts {
+    /// The candidate that was taken, where something was chosen.
+    pub fn taken(&self) -> Option<&Candidate> {
+        self.chosen.as_ref()?.taken(&self.settings)
+    }
+}
+
 /// A trained matcher.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FittedMatch {

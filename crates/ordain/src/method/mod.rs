@@ -498,11 +498,23 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// The candidate that was taken: the first of the best.
-    pub fn best(&self) -> Option<&Candidate> {
-        let loss = self.metric.parse::<Metric>().is_ok_and(Metric::is_loss);
-        let better = |a: f64, b: f64| if loss { a < b } else { a > b };
-        self.candidates.iter().reduce(|best, next| if better(next.value, best.value) { next } else { best })
+    /// The candidate that was taken: the one with the settings of the model. It need not have the largest value: kernels go by the mean of neighbours, matchers
+    /// of equals by likelihood.
+    ///
+    /// `settings` are those of the facts that this choice is part of. Of a core that was chosen anew for the last fit only the size is compared.
+    pub fn taken(&self, settings: &Map<String, Value>) -> Option<&Candidate> {
+        let same = |(name, tried): (&String, &Value)| match (tried, settings.get(name)) {
+            (Value::Array(tried), Some(Value::Array(used))) => tried.len() == used.len(),
+            (tried, used) => used == Some(tried),
+        };
+        self.candidates.iter().find(|candidate| candidate.settings.iter().all(same))
+    }
+}
+
+impl Facts {
+    /// The candidate that was taken, where something was chosen.
+    pub fn taken(&self) -> Option<&Candidate> {
+        self.chosen.as_ref()?.taken(&self.settings)
     }
 }
 

@@ -293,16 +293,17 @@ fn add(lines: &mut Lines, name: String, point: (f64, f64)) {
 fn scale_choice(fold: usize, trained: &Trained) -> Option<ChoicePart> {
     let chosen = trained.chosen.as_ref()?;
     let mut lines: Lines = vec![];
-    let loss = chosen.metric.parse::<Metric>().is_ok_and(Metric::is_loss);
-    let mut taken = (String::new(), 0.0, if loss { f64::INFINITY } else { f64::NEG_INFINITY });
-    for candidate in &chosen.candidates {
+    let place = |candidate: &ordain::method::Candidate| {
         let scale = format!("scale={}", candidate.settings.get("scale")?.as_str()?);
-        let lambda = candidate.settings.get("lambda")?.as_f64()?;
-        if if loss { candidate.value < taken.2 } else { candidate.value > taken.2 } {
-            taken = (format!("{scale}, lambda={}", short(lambda)), lambda, candidate.value);
-        }
+        Some((scale, candidate.settings.get("lambda")?.as_f64()?))
+    };
+    for candidate in &chosen.candidates {
+        let (scale, lambda) = place(candidate)?;
         add(&mut lines, scale, (lambda, candidate.value));
     }
+    let candidate = chosen.taken(&trained.settings)?;
+    let (scale, lambda) = place(candidate)?;
+    let taken = (format!("{scale}, lambda={}", short(lambda)), lambda, candidate.value);
     Some(ChoicePart { fold, metric: chosen.metric.clone(), lines, taken })
 }
 

@@ -7,7 +7,7 @@ use crate::run::{check_interrupt, fit_document, watched};
 use crate::screen::{Screen, assignments};
 use anyhow::Result;
 use ordain::data::{MatchReading, MatchSet, Split, read_match_splits, read_matches};
-use ordain::method::{Candidate, FittedMatch, MatchFacts, MatchMethod, MatchTraining};
+use ordain::method::{FittedMatch, MatchFacts, MatchMethod, MatchTraining};
 use ordain::metric::Metric;
 use ordain::model_file;
 use ordain::traits::Stop;
@@ -120,11 +120,7 @@ fn document(model: &FittedMatch, args: &Fit, seconds: f64) -> Value {
 
 /// What was taken of what was tried.
 pub(super) fn taken(facts: &MatchFacts) -> String {
-    let Some(chosen) = &facts.chosen else { return String::new() };
-    // of equals it need not be the first
-    let used = |tried: &&Candidate| tried.settings.iter().all(|(name, value)| facts.settings.get(name) == Some(value));
-    let Some(best) = chosen.candidates.iter().find(used).or(chosen.best()) else { return String::new() };
-    format!("{} ({:.4})", assignments(&best.settings), best.value)
+    facts.taken().map_or(String::new(), |taken| format!("{} ({:.4})", assignments(&taken.settings), taken.value))
 }
 
 fn tell(model: &FittedMatch, chooses: bool, seconds: f64, screen: &Screen) {

@@ -79,7 +79,7 @@ fn fitted_on(facts: &TagFacts, train: &[u32], valid: Option<&[u32]>) -> Vec<u32>
 
 /// What was taken of what was tried: the settings that were open, and the size of the core.
 pub(super) fn taken(facts: &TagFacts) -> String {
-    let Some(best) = facts.chosen.as_ref().and_then(|chosen| chosen.best()) else { return String::new() };
+    let Some(best) = facts.taken() else { return String::new() };
     let mut settings = best.settings.clone();
     let size = settings.get("core").and_then(Value::as_array).map(Vec::len);
     match size {
