@@ -16,14 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// The method of this name with these settings, checked.
 pub(crate) fn method(name: &str, settings: &[(String, String)]) -> PyResult<Method> {
-    let mut method = Method::named(name).map_err(raised)?;
-    for (name, value) in settings {
-        method.set(&format!("{name}={value}")).map_err(raised)?;
-    }
-    if let Method::Annotate(method) = &method {
-        method.check().map_err(raised)?;
-    }
-    Ok(method)
+    Method::parse(name, settings.iter().map(|(name, value)| format!("{name}={value}"))).map_err(raised)
 }
 
 pub(crate) fn metric(name: &str) -> PyResult<Metric> {

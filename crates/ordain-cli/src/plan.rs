@@ -5,7 +5,7 @@ use anyhow::Result;
 use ordain::data::Missing;
 use ordain::data::{MatchReading, PointFeature, TagReading};
 use ordain::method::{Method, Task};
-use ordain::metric::{Convention, Discount, Empty, Gain, Kind, Metric, Short, Ties};
+use ordain::metric::{Convention, Discount, Empty, Gain, Metric, Short, Ties};
 
 /// A mistake in what was typed: exit code 2.
 #[derive(Debug)]
@@ -31,14 +31,7 @@ pub(crate) fn usage<T>(result: ordain::Result<T>) -> Result<T> {
 }
 
 pub(crate) fn method(name: &str, settings: &[String]) -> Result<Method> {
-    let mut method: Method = usage(name.parse())?;
-    for assignment in settings {
-        usage(method.set(assignment))?;
-    }
-    if let Method::Annotate(method) = &method {
-        usage(method.check())?;
-    }
-    Ok(method)
+    usage(Method::parse(name, settings))
 }
 
 pub(crate) fn metric(text: &str) -> Result<Metric> {
@@ -72,17 +65,13 @@ pub(crate) fn choose_by(args: &args::Choosing, task: Task) -> Result<Metric> {
     Ok(by)
 }
 
-/// Refuses a metric of another task where that is plain.
+/// Refuses a metric of another task.
 fn of_task(metric: Metric, task: Task, option: &str) -> Result<()> {
-    let alone = matches!(metric.kind, Kind::Accuracy | Kind::EdgePrecision | Kind::Nll | Kind::Ece);
-    let wrong = match task {
-        Task::Match => (!metric.of_matches()).then(|| format!("matches: {}", usual_metrics(task).join(", "))),
-        Task::Rank => alone.then(|| "rankings, such as ndcg@10, map or p@5".into()),
-        Task::Annotate => alone.then(|| "labels: bep, bep_learned, p@k, ap, rankloss, coverage, hamming, f1".into()),
-    };
-    match wrong {
-        None => Ok(()),
-        Some(expected) => Err(Usage(format!("{option}: expected a metric of {expected}; found {metric}")).into()),
+    match task.check_metric(metric) {
+        Err(ordain::Error::Setting { expected, found, .. }) => {
+            Err(Usage(format!("{option}: expected {expected}; found {found}")).into())
+        }
+        other => usage(other),
     }
 }
 

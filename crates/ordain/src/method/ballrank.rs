@@ -3,7 +3,7 @@
 use super::core_documents::{CoreFit, Fitting, restricted};
 use super::kernel_search::{self, KernelChoices, KernelFit, KernelLearner, KernelProblem, Kernels};
 use super::ranksvm::PairWeight;
-use super::settings::{Common, SCALE, accuracy, count, one_of, positive, ridge, steps};
+use super::settings::{self, Common, SCALE, above_0, accuracy, count, one_of, positive, ridge, steps};
 use super::{Choice, CoreFacts, Fitted, Positive, Setting, Training};
 use crate::data::scale::Scale;
 use crate::error::Result;
@@ -169,8 +169,16 @@ impl BallRank {
         Ok(())
     }
 
+    /// Refuses settings that do not go together.
+    pub fn check(&self) -> Result<()> {
+        settings::check(self.scale, self.max_iter)?;
+        above_0("sample", self.sample)?;
+        self.kernels.check()
+    }
+
     /// Fits a ranker, choosing what is left open on validation queries.
     pub fn fit(&self, data: &Training, watch: &Watch) -> Result<Fitted> {
+        self.check()?;
         kernel_search::fit(self, data, watch)
     }
 }

@@ -2,10 +2,10 @@
 
 use super::centre::{Centre, Centred};
 use super::core_choice::choose_core;
-use super::settings::{count, lambda, one_of, positive};
+use super::settings::{above_0, count, lambda, one_of, positive};
 use super::stage::Stage;
 use super::tagger::{Tagger, Trainer};
-use super::{Candidate, Choice, Chosen, Positive, Setting};
+use super::{Candidate, Choice, Chosen, Positive, Setting, Task};
 use crate::data::{Missing, TagSet, split};
 use crate::error::{Error, Result};
 use crate::metric::{self, Convention, Metric};
@@ -277,6 +277,7 @@ impl CStar {
     /// assert!(CStar { loss: TagLoss::PrecisionAt(3), ..CStar::default() }.check().is_err());
     /// ```
     pub fn check(&self) -> Result<()> {
+        self.max_iter.map_or(Ok(()), |steps| above_0("max_iter", steps))?;
         let size = match &self.core {
             Some(Core::Size(size)) => *size,
             Some(Core::Names(names)) => names.len(),
@@ -334,6 +335,8 @@ impl CStar {
 
     /// Fits a model, choosing what is left open on validation items.
     pub fn fit(&self, data: &TagTraining, watch: &Watch) -> Result<FittedTags> {
+        self.check()?;
+        Task::Annotate.check_metric(data.by.0)?;
         data.set.need_labels()?;
         let held_out;
         let (train, valid): (&[u32], &[u32]) = match data.valid {

@@ -1,9 +1,9 @@
 //! DORM: max-margin on the lists of rankmatch.
 
-use super::lists::{DRAWS, ListSettings, Subset, draw, draws, draws_value};
+use super::lists::{self, DRAWS, ListSettings, SHARE, Subset, draw, draws, draws_value};
 use super::rankmatch::{LAMBDA, PlaceDiscount};
 use super::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
-use super::settings::{Common, SCALE, accuracy, count, one_of, ridge, steps};
+use super::settings::{self, Common, SCALE, accuracy, count, one_of, ridge, steps};
 use super::{Choice, Fitted, Positive, Setting, Training};
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
@@ -64,7 +64,7 @@ impl Default for Dorm {
             scale: Choice::Auto,
             subset: Subset::Grades,
             ties: RightOrders::Best,
-            draws: Some(Positive(0.4)),
+            draws: Some(SHARE),
             loss: ListLoss::Ndcg,
             max_iter: 200,
             tol: Positive(1e-3),
@@ -109,16 +109,7 @@ impl Dorm {
             return Ok(());
         }
         match name {
-            "subset" => match value.parse()? {
-                Subset::Full => {
-                    return Err(Error::Setting {
-                        name: name.into(),
-                        expected: "R or a number of documents: on whole lists the margin of dorm is smallest at w = 0, which ranks nothing (rankmatch takes whole lists)".into(),
-                        found: value.into(),
-                    });
-                }
-                subset => self.subset = subset,
-            },
+            "subset" => self.subset = value.parse()?,
             "ties" => self.ties = one_of("ties", value, &TIES)?,
             "draws" => self.draws = draws(value)?,
             _ => {
@@ -149,8 +140,22 @@ impl Dorm {
         Ok(Solved { theta, report, carry: (), state })
     }
 
+    /// Refuses settings that do not go together.
+    pub fn check(&self) -> Result<()> {
+        settings::check(self.scale, self.max_iter)?;
+        if self.subset == Subset::Full {
+            return Err(Error::Setting {
+                name: "subset".into(),
+                expected: "R or a number of documents: on whole lists the margin of dorm is smallest at w = 0, which ranks nothing (rankmatch takes whole lists)".into(),
+                found: self.subset.to_string(),
+            });
+        }
+        lists::check(self.subset, self.draws)
+    }
+
     /// Fits a ranker, choosing what is left open on validation queries.
     pub fn fit(&self, data: &Training, watch: &Watch) -> Result<Fitted> {
+        self.check()?;
         fit(self, data, watch)
     }
 }

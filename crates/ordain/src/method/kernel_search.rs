@@ -2,8 +2,8 @@
 
 use super::core_documents::{Block, CoreFit};
 use super::ranksvm::PairWeight;
-use super::settings::{count, one_of, positive};
-use super::{Candidate, Choice, Chosen, CoreFacts, Facts, Fitted, Positive, Ranker, Setting, Training};
+use super::settings::{count, one_of, positive, serves};
+use super::{Candidate, Choice, Chosen, CoreFacts, Facts, Fitted, Positive, Ranker, Setting, Task, Training};
 use crate::data::scale::{Scale, Scaling};
 use crate::data::{RankSet, split};
 use crate::error::{Error, Result};
@@ -19,6 +19,8 @@ use std::collections::HashMap;
 
 /// The widths that are tried, in units of one over the median distance.
 const WIDTHS: [f64; 6] = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
+/// The largest power of a polynomial.
+const MOST_DEGREE: usize = 1000;
 /// How many λ in a row may be worse than the best of their width before the rest are left out: weak ridges cost most.
 const PATIENCE: usize = 2;
 
@@ -89,7 +91,7 @@ impl Kernels {
             }
             "gamma" if value == "auto" => self.gamma = Choice::Auto,
             "gamma" => self.gamma = Choice::Set(positive(name, value)?),
-            "degree" => self.degree = count(name, value)?.min(1000),
+            "degree" => self.degree = count(name, value)?,
             "coef0" => {
                 self.coef0 = value.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0).ok_or_else(|| {
                     Error::Setting { name: name.into(), expected: "a number of at least 0".into(), found: value.into() }
@@ -99,6 +101,26 @@ impl Kernels {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Refuses what the kernel makes no use of.
+    pub(super) fn check(&self) -> Result<()> {
+        let (name, usual) = (self.form.name(), Self::new(self.form));
+        let power = matches!(self.form, Form::Poly { .. });
+        let found = format!("kernel={name}");
+        let wide = self.form.has_width();
+        serves("gamma", self.gamma != Choice::Auto, wide, "kernel=rbf, poly, laplace or chi2", &found)?;
+        serves("degree", self.degree != usual.degree, power, "kernel=poly", &found)?;
+        serves("coef0", self.coef0.total_cmp(&usual.coef0).is_ne(), power, "kernel=poly", &found)?;
+        let added = self.coef0 >= 0.0 && self.coef0.is_finite();
+        if self.degree == 0 || self.degree > MOST_DEGREE || !added {
+            return Err(Error::Setting {
+                name: "kernel".into(),
+                expected: format!("a degree from 1 to {MOST_DEGREE} and a finite coef0 of at least 0"),
+                found: format!("degree={}, coef0={}", self.degree, self.coef0),
+            });
+        }
+        Ok(())
     }
 
     fn form(&self) -> Form {
@@ -381,6 +403,7 @@ struct Outcome {
 /// the validation part that carry the same names, else every fifth document of each grade of each query.
 pub(super) fn fit<L: KernelLearner>(learner: &L, data: &Training, watch: &Watch) -> Result<Fitted> {
     let set = data.set;
+    Task::Rank.check_metric(data.by.0)?;
     set.need_grades()?;
     if set.features.cols() == 0 {
         return Err(Error::Data { expected: "documents with features".into(), found: "none".into() });

@@ -69,6 +69,25 @@ pub(super) fn draws_value(draws: Option<Positive>) -> Value {
     draws.map_or("all".into(), |draws| draws.get().into())
 }
 
+/// Refuses a subset that is no list, and all pairs of lists that are no pairs.
+pub(super) fn check(subset: Subset, draws: Option<Positive>) -> Result<()> {
+    let wrong = |expected: &str| {
+        let found = draws.map_or("all".into(), |draws| draws.get().to_string());
+        Err(Error::Setting { name: "draws".into(), expected: expected.into(), found })
+    };
+    match (subset, draws) {
+        (Subset::Of(m), _) if !(2..=MOST).contains(&m) => m.to_string().parse::<Subset>().map(drop),
+        (Subset::Full, draws) if draws != Some(SHARE) => {
+            wrong("subset=R or a number with it (with subset=full nothing is drawn)")
+        }
+        (Subset::Full | Subset::Of(2), _) | (_, Some(_)) => Ok(()),
+        (_, None) => wrong("a number above 0 (all is for subset=2)"),
+    }
+}
+
+/// `draws` where nothing is said.
+pub(super) const SHARE: Positive = Positive(0.4);
+
 /// What rankmatch and dorm have in common.
 pub(super) struct ListSettings {
     pub(super) subset: Subset,
@@ -117,11 +136,7 @@ pub(super) fn draw(data: &Training, units: &[u32], how: &ListSettings) -> Result
     let draw = match (how.subset, how.draws) {
         (Subset::Full, _) => Draw::Whole,
         (_, Some(share)) => Draw::Subsets { size, share: share.get() },
-        (Subset::Of(2), None) => Draw::Pairs,
-        (_, None) => {
-            let expected = "a number above 0 (all is for subset=2)".into();
-            return Err(Error::Setting { name: "draws".into(), expected, found: "all".into() });
-        }
+        (_, None) => Draw::Pairs, // `check` lets all pairs be of subset=2 alone
     };
     let lists = Lists::draw(set, &units, draw, grades.len(), data.seed);
     if lists.is_empty() {

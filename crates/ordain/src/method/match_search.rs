@@ -4,7 +4,7 @@
 use super::matcher::{
     FittedMatch, MatchFacts, MatchTraining, Matcher, Sums, candidate, graph_of, named, scorer, tells,
 };
-use super::{Candidate, Choice, Chosen, Positive, Setting};
+use super::{Candidate, Choice, Chosen, Positive, Setting, Task};
 use crate::data::scale::{Affine, Scale, Scaling};
 use crate::data::{MatchSet, Truth, split};
 use crate::error::{Error, Result};
@@ -228,6 +228,7 @@ impl Outcome {
 /// Fits a matcher; choices as in the other methods, by `hamming`, or with nulls by `f1`, of validation problems.
 pub(super) fn fit<L: Learner>(learner: &L, data: &MatchTraining, watch: &Watch) -> Result<FittedMatch> {
     let choices = learner.choices();
+    data.by.map_or(Ok(()), |by| Task::Match.check_metric(by))?;
     let known = |units: &[u32]| units.iter().copied().filter(|&p| tells(data.set, p)).collect::<Vec<u32>>();
     let all = known(data.train);
     if all.is_empty() {

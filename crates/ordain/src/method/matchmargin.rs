@@ -2,7 +2,7 @@
 
 use super::match_search::{self, Learner, MatchChoices, Solved, Stage, Start};
 use super::matcher::{FittedMatch, MatchTraining, Sums};
-use super::settings::{Common, accuracy, one_of, ridge, steps};
+use super::settings::{Common, above_0, accuracy, one_of, ridge, steps};
 use super::{Choice, Positive, Setting};
 use crate::data::scale::Scale;
 use crate::error::Result;
@@ -88,8 +88,14 @@ impl MatchMargin {
         Ok(())
     }
 
+    /// Refuses settings that no text could have given.
+    pub fn check(&self) -> Result<()> {
+        above_0("max_iter", self.max_iter)
+    }
+
     /// Fits a matcher.
     pub fn fit(&self, data: &MatchTraining, watch: &Watch) -> Result<FittedMatch> {
+        self.check()?;
         match_search::fit(self, data, watch)
     }
 }

@@ -122,6 +122,15 @@ impl Task {
         }
     }
 
+    /// Refuses a metric of another task.
+    pub fn check_metric(self, metric: Metric) -> Result<()> {
+        match self {
+            Self::Rank => metric.need_rankings(),
+            Self::Annotate => metric.need_labels(),
+            Self::Match => metric.need_matches(),
+        }
+    }
+
     /// What it is learned from, one by one.
     pub fn unit(self) -> &'static str {
         match self {
@@ -220,6 +229,47 @@ impl Method {
         }
     }
 
+    /// A method written `NAME[name=value,…]`, then further settings, each `name=value`; what they come to together is checked.
+    ///
+    /// ```
+    /// use ordain::method::Method;
+    /// assert!("cstar[loss=p@3]".parse::<Method>().is_err()); // the likelihood has no loss to choose
+    /// assert!(Method::parse("cstar[loss=p@3]", ["trainer=margin"]).is_ok());
+    /// ```
+    pub fn parse<S: AsRef<str>>(text: &str, further: impl IntoIterator<Item = S>) -> Result<Self> {
+        let (name, settings) = match text.split_once('[') {
+            None => (text, ""),
+            Some((name, rest)) => match rest.strip_suffix(']') {
+                Some(settings) => (name, settings),
+                None => {
+                    return Err(Error::Setting {
+                        name: "method".into(),
+                        expected: "METHOD[name=value,…]".into(),
+                        found: text.into(),
+                    });
+                }
+            },
+        };
+        let mut method = Self::named(name.trim())?;
+        for assignment in settings.split(',').map(str::trim).filter(|a| !a.is_empty()) {
+            method.set(assignment)?;
+        }
+        for assignment in further {
+            method.set(assignment.as_ref())?;
+        }
+        method.check()?;
+        Ok(method)
+    }
+
+    /// Refuses settings that do not go together, and those that no text could have given; every `fit` does so first.
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Self::Rank(method) => method.check(),
+            Self::Annotate(method) => method.check(),
+            Self::Match(method) => method.check(),
+        }
+    }
+
     /// Whether something is left to be chosen by validation.
     pub fn chooses(&self) -> bool {
         match self {
@@ -282,6 +332,14 @@ impl MatchMethod {
         match self {
             Self::MatchMap(method) => match_search::Learner::choices(method).open(),
             Self::MatchMargin(method) => match_search::Learner::choices(method).open(),
+        }
+    }
+
+    /// Refuses settings that do not go together.
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Self::MatchMap(method) => method.check(),
+            Self::MatchMargin(method) => method.check(),
         }
     }
 
@@ -372,7 +430,7 @@ impl RankMethod {
             return differ("data");
         }
         match &model.journal {
-            Some(journal) if !matches!(self, Self::RankSvm(_) | Self::BallRank(_)) => Ok(journal),
+            Some(journal) if self.resumes() => Ok(journal),
             Some(_) => Err(Error::Data {
                 expected: "a method that resumes (ranksvm and ballrank take seconds: fit them anew)".into(),
                 found: self.name().into(),
@@ -381,6 +439,21 @@ impl RankMethod {
                 Err(Error::Data { expected: "an interrupted model to resume".into(), found: "a complete one".into() })
             }
         }
+    }
+
+    /// Refuses settings that do not go together.
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Self::RankSvm(method) => method.check(),
+            Self::RankMatch(method) => method.check(),
+            Self::Dorm(method) => method.check(),
+            Self::BallRank(method) => method.check(),
+        }
+    }
+
+    /// Whether an interrupted fit can be gone on with.
+    pub fn resumes(&self) -> bool {
+        matches!(self, Self::RankMatch(_) | Self::Dorm(_))
     }
 
     /// Fits a model.
@@ -397,24 +470,7 @@ impl RankMethod {
 impl FromStr for Method {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {
-        let (name, settings) = match text.split_once('[') {
-            None => (text, ""),
-            Some((name, rest)) => match rest.strip_suffix(']') {
-                Some(settings) => (name, settings),
-                None => {
-                    return Err(Error::Setting {
-                        name: "method".into(),
-                        expected: "METHOD[name=value,…]".into(),
-                        found: text.into(),
-                    });
-                }
-            },
-        };
-        let mut method = Self::named(name.trim())?;
-        for assignment in settings.split(',').map(str::trim).filter(|a| !a.is_empty()) {
-            method.set(assignment)?;
-        }
-        Ok(method)
+        Self::parse::<&str>(text, [])
     }
 }
 

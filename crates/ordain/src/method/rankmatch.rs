@@ -1,8 +1,8 @@
 //! RankMatch: the exponential family over orders, on whole lists or on the paper's subsets.
 
-use super::lists::{DRAWS, ListSettings, Subset, draw, draws, draws_value};
+use super::lists::{self, DRAWS, ListSettings, SHARE, Subset, draw, draws, draws_value};
 use super::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
-use super::settings::{Common, SCALE, accuracy, count, one_of, ridge, steps};
+use super::settings::{self, Common, SCALE, accuracy, count, one_of, ridge, steps};
 use super::{Choice, Fitted, Positive, Setting, Training};
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
@@ -72,7 +72,7 @@ impl Default for RankMatch {
             places: 5,
             discount: None,
             ties: RightOrders::Average,
-            draws: Some(Positive(0.4)),
+            draws: Some(SHARE),
             max_iter: 1000,
             tol: Positive(1e-4),
         }
@@ -152,8 +152,22 @@ impl RankMatch {
         }
     }
 
+    /// Refuses settings that do not go together.
+    pub fn check(&self) -> Result<()> {
+        settings::check(self.scale, self.max_iter)?;
+        if !(1..=MOST).contains(&self.places) {
+            return Err(Error::Setting {
+                name: "places".into(),
+                expected: format!("a number from 1 to {MOST}"),
+                found: self.places.to_string(),
+            });
+        }
+        lists::check(self.subset, self.draws)
+    }
+
     /// Fits a ranker, choosing what is left open on validation queries.
     pub fn fit(&self, data: &Training, watch: &Watch) -> Result<Fitted> {
+        self.check()?;
         fit(self, data, watch)
     }
 }

@@ -3,7 +3,7 @@
 use super::core_documents::{self, Choose, CoreFit, Fitting};
 use super::kernel_search::{self, KernelChoices, KernelFit, KernelLearner, KernelProblem, Kernels};
 use super::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
-use super::settings::{Common, SCALE, accuracy, count, one_of, ridge, steps};
+use super::settings::{self, Common, SCALE, above_0, accuracy, count, one_of, ridge, serves, steps};
 use super::{Choice, CoreFacts, Fitted, Positive, Setting, Training};
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
@@ -169,6 +169,24 @@ impl RankSvm {
         Ok(())
     }
 
+    /// Refuses settings that do not go together.
+    ///
+    /// ```
+    /// use ordain::method::{Documents, RankSvm};
+    /// assert!(RankSvm { documents: Documents::Most(50), ..RankSvm::default() }.check().is_err()); // of a kernel
+    /// ```
+    pub fn check(&self) -> Result<()> {
+        settings::check(self.scale, self.max_iter)?;
+        self.kernels.check()?;
+        if self.documents == Documents::Most(0) {
+            above_0("documents", 0)?;
+        }
+        let kernel = !self.is_linear();
+        let given = matches!(self.documents, Documents::Most(_));
+        serves("documents", given, kernel, "a kernel (kernel=rbf, …)", "kernel=linear")?;
+        serves("choose", self.choose != Choose::Dual, kernel, "a kernel (kernel=rbf, …)", "kernel=linear")
+    }
+
     /// Whether it is the linear machine, whose model is one weight per feature.
     pub fn is_linear(&self) -> bool {
         self.kernels.form == Form::Linear && !self.kernels.blocks
@@ -176,6 +194,7 @@ impl RankSvm {
 
     /// Fits a ranker, choosing what is left open on validation queries.
     pub fn fit(&self, data: &Training, watch: &Watch) -> Result<Fitted> {
+        self.check()?;
         if self.is_linear() { fit(self, data, watch) } else { kernel_search::fit(self, data, watch) }
     }
 }

@@ -2,7 +2,7 @@
 //! an interrupted fit stopped.
 
 use super::journal::Journal;
-use super::{Candidate, Choice, Chosen, Facts, Fitted, Positive, Ranker, Training};
+use super::{Candidate, Choice, Chosen, Facts, Fitted, Positive, Ranker, Task, Training};
 use crate::data::scale::{Scale, Scaling};
 use crate::data::split;
 use crate::error::{Error, Result};
@@ -140,6 +140,7 @@ struct Outcome {
 /// finished read off instead of made.
 pub(super) fn fit<L: Learner>(learner: &L, data: &Training, watch: &Watch) -> Result<Fitted> {
     let choices = &learner.choices();
+    Task::Rank.check_metric(data.by.0)?;
     data.set.need_grades()?;
     let held_out;
     let (train, valid): (&[u32], &[u32]) = match data.valid {

@@ -87,3 +87,25 @@ pub(super) fn one_of<T: Copy>(name: &'static str, value: &str, known: &[(&str, T
         .map(|&(_, meaning)| meaning)
         .ok_or_else(|| Error::unknown(name, value, known.iter().map(|(known, _)| *known)))
 }
+
+/// Refuses a number of steps that is not above 0, and a scaling of matchings alone.
+pub(super) fn check(scale: Choice<Scale>, max_iter: usize) -> Result<()> {
+    above_0("max_iter", max_iter)?;
+    match scale {
+        Choice::Set(scale @ Scale::Matched) => Err(wrong("scale", SCALE.range, scale.name())),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses 0.
+pub(super) fn above_0(name: &str, n: usize) -> Result<()> {
+    if n > 0 { Ok(()) } else { Err(wrong(name, "a whole number above 0", "0")) }
+}
+
+/// Refuses a setting that was given although it `serves` nothing beside the others.
+pub(super) fn serves(name: &str, given: bool, serves: bool, with: &str, found: &str) -> Result<()> {
+    match given && !serves {
+        true => Err(wrong(name, &format!("{with} with it"), found)),
+        false => Ok(()),
+    }
+}

@@ -1,11 +1,14 @@
 //! What every method must keep: bytes from the seed, order of documents, files, constant features, short queries.
 #![allow(clippy::unwrap_used)] // a test may panic
 
+use ordain::Error;
+use ordain::data::scale::Scale;
 use ordain::data::synthetic::{Linkage, Scenes, Synthetic};
 use ordain::data::{Columns, MatchSet, Problem, RankSet, TagSet, Truth};
 use ordain::matrix::{Features, Matrix};
 use ordain::method::{
-    CStar, Fitted, FittedMatch, FittedTags, MatchMethod, MatchTraining, Method, RankMethod, TagTraining, Training,
+    BallRank, CStar, Choice, Documents, Dorm, Fitted, FittedMatch, FittedTags, MatchMap, MatchMargin, MatchMethod,
+    MatchTraining, Method, RankMatch, RankMethod, RankSvm, Subset, TagLoss, TagTraining, Training,
 };
 use ordain::metric::{Convention, evaluate};
 use ordain::model_file::{
@@ -239,6 +242,122 @@ fn settings_are_checked() {
     assert_eq!(message("ranksvm[lambda=1"), "method: expected METHOD[name=value,…], found \"ranksvm[lambda=1\"");
     assert_eq!(message("ranksvm[lambda]"), "--set: expected name=value, found \"lambda\"");
     assert_eq!(message("ranksvm[max_iter=0]"), "max_iter: expected a whole number above 0, found \"0\"");
+}
+
+/// What no interface has to check: text is refused where it is read, and settings made in code where they are fitted.
+#[test]
+fn settings_that_do_not_go_together_are_refused() {
+    for (text, found) in [
+        ("cstar[loss=p@3]", "loss: expected trainer=margin with it"),
+        ("cstar[core=15]", "core: expected at most 10 labels with trainer=likelihood"),
+        ("dorm[subset=full]", "subset: expected R or a number of documents"),
+        ("dorm[subset=3,draws=all]", "draws: expected a number above 0 (all is for subset=2)"),
+        ("rankmatch[draws=0.2]", "draws: expected subset=R or a number with it"),
+        ("ranksvm[gamma=1]", "gamma: expected kernel=rbf, poly, laplace or chi2 with it, found \"kernel=linear\""),
+        ("ranksvm[kernel=intersection,gamma=1]", "gamma: expected kernel=rbf"),
+        ("ranksvm[kernel=rbf,degree=4]", "degree: expected kernel=poly with it, found \"kernel=rbf\""),
+        ("ballrank[coef0=0]", "coef0: expected kernel=poly with it"),
+        ("ranksvm[documents=50]", "documents: expected a kernel"),
+        ("ranksvm[choose=random]", "choose: expected a kernel"),
+        ("ranksvm[kernel=poly,degree=2000]", "a degree from 1 to 1000"),
+    ] {
+        let error = text.parse::<Method>().unwrap_err().to_string();
+        assert!(error.contains(found), "{text}: {error}");
+    }
+    // settings that come later may make it right
+    assert!(Method::parse("cstar[loss=p@3]", ["trainer=margin"]).is_ok());
+    assert!("ranksvm[blocks=true,documents=50]".parse::<Method>().is_ok());
+
+    let (set, items, registers) = (small(), scenes(), registers(false, 5));
+    let (units, all, problems) = (set.all(), items.all(), registers.all());
+    let matched = Choice::Set(Scale::Matched);
+    let data = Training::new(&set, &units);
+    let refused = [
+        RankSvm { scale: matched, ..RankSvm::default() }.fit(&data, &Watch::NOBODY).unwrap_err(),
+        RankSvm { max_iter: 0, ..RankSvm::default() }.fit(&data, &Watch::NOBODY).unwrap_err(),
+        RankSvm { documents: Documents::Most(5), ..RankSvm::default() }.fit(&data, &Watch::NOBODY).unwrap_err(),
+        RankMatch { places: 0, ..RankMatch::default() }.fit(&data, &Watch::NOBODY).unwrap_err(),
+        RankMatch { subset: Subset::Of(1), ..RankMatch::default() }.fit(&data, &Watch::NOBODY).unwrap_err(),
+        Dorm { subset: Subset::Full, ..Dorm::default() }.fit(&data, &Watch::NOBODY).unwrap_err(),
+        BallRank { sample: 0, ..BallRank::default() }.fit(&data, &Watch::NOBODY).unwrap_err(),
+        CStar { loss: TagLoss::PrecisionAt(3), ..CStar::default() }
+            .fit(&TagTraining::new(&items, &all), &Watch::NOBODY)
+            .unwrap_err(),
+        MatchMap { max_iter: 0, ..MatchMap::default() }
+            .fit(&MatchTraining::new(&registers, &problems), &Watch::NOBODY)
+            .unwrap_err(),
+        MatchMargin { max_iter: 0, ..MatchMargin::default() }
+            .fit(&MatchTraining::new(&registers, &problems), &Watch::NOBODY)
+            .unwrap_err(),
+    ];
+    refused.iter().for_each(|error| assert!(matches!(error, Error::Setting { .. }), "{error}"));
+}
+
+#[test]
+fn a_metric_of_another_task_is_refused_by_every_fit() {
+    let (set, items, registers) = (small(), scenes(), registers(false, 5));
+    let (units, all, problems) = (set.all(), items.all(), registers.all());
+    for name in ["bep_learned", "rankloss", "coverage", "hamming", "f1", "accuracy", "nll", "recall"] {
+        for method in ["ranksvm", "ranksvm[scale=none,lambda=1]", "ballrank[lambda=1,gamma=1,scale=none]"] {
+            let by = (name.parse().unwrap(), Convention::STANDARD);
+            let data = Training { by, ..Training::new(&set, &units) };
+            let error = method.parse::<RankMethod>().unwrap().fit(&data, &Watch::NOBODY).unwrap_err().to_string();
+            assert!(error.starts_with("metric: expected a"), "{method}, {name}: {error}");
+        }
+    }
+    for (method, name) in [("cstar", "ece"), ("cstar[lambda=1,core=0]", "precision"), ("independent", "recall")] {
+        let by = (name.parse().unwrap(), Convention::STANDARD);
+        let data = TagTraining { by, ..TagTraining::new(&items, &all) };
+        let error = method.parse::<CStar>().unwrap().fit(&data, &Watch::NOBODY).unwrap_err().to_string();
+        assert!(error.starts_with("metric: expected a"), "{method}, {name}: {error}");
+    }
+    for name in ["ndcg@10", "bep", "recall@5"] {
+        let data = MatchTraining { by: Some(name.parse().unwrap()), ..MatchTraining::new(&registers, &problems) };
+        let error = "matchmap".parse::<MatchMethod>().unwrap().fit(&data, &Watch::NOBODY).unwrap_err().to_string();
+        assert!(error.contains("a metric of matches"), "{name}: {error}");
+    }
+}
+
+/// What was taken has the settings of the model, which need not be the best of all that was tried; a file keeps it.
+#[test]
+fn what_was_taken_is_known_of_every_method() {
+    let set = Synthetic { queries: 40, documents: (8, 8), features: 3, ..Synthetic::default() }.make();
+    let mut smoothed = 0;
+    for method in ["ranksvm", "rankmatch[scale=query]", "ranksvm[kernel=rbf,scale=query]", "ballrank[scale=global]"] {
+        let model = fit(method, &set);
+        let taken = model.facts.taken().unwrap();
+        assert!(taken.settings.iter().all(|(name, value)| model.facts.settings[name] == *value), "{method}");
+        let best = model.facts.chosen.iter().flat_map(|c| &c.candidates).map(|c| c.value).fold(0.0, f64::max);
+        assert!(taken.value <= best, "{method}");
+        smoothed += usize::from(taken.value < best);
+        let loaded = from_bytes(&to_bytes(&model), Path::new("m")).unwrap();
+        assert_eq!(loaded.facts.taken(), Some(taken), "{method}");
+    }
+    assert!(smoothed > 0, "a kernel takes the middle of a good region here, not its highest point");
+    let items = scenes();
+    for method in ["cstar[core=auto]", "cstar[core=2]", "independent"] {
+        let model = annotator(method, &items);
+        let (taken, chosen) = (model.facts.taken().unwrap(), model.facts.chosen.as_ref().unwrap());
+        assert!((taken.value - model.facts.floor.unwrap().reached).abs() < 1e-12, "{method}: {chosen:?}");
+    }
+    let model = matcher("matchmap[null=true]", &registers(true, 25));
+    let taken = model.facts.taken().unwrap();
+    assert!(taken.settings.iter().all(|(name, value)| model.facts.settings[name] == *value));
+}
+
+#[test]
+fn a_choice_is_made_and_kept_under_its_convention() {
+    let set = Synthetic { queries: 60, ..Synthetic::default() }.make();
+    let units = set.all();
+    let under = |convention: Convention| {
+        let data = Training { by: ("ndcg@5".parse().unwrap(), convention), ..Training::new(&set, &units) };
+        "ranksvm[scale=query]".parse::<RankMethod>().unwrap().fit(&data, &Watch::NOBODY).unwrap().facts.chosen.unwrap()
+    };
+    let by: Convention = "trec, empty=one".parse().unwrap();
+    let (plain, other) = (under(Convention::STANDARD), under(by));
+    assert_eq!((plain.convention.as_str(), other.convention.as_str()), ("standard", "trec, empty=one"));
+    assert_eq!(other.convention.parse::<Convention>().unwrap(), by);
+    assert!(plain.candidates.iter().zip(&other.candidates).any(|(a, b)| (a.value - b.value).abs() > 1e-6));
 }
 
 /// Format 1 keeps loading: this file was written by version 0.1.0.

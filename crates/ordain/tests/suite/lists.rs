@@ -346,7 +346,7 @@ fn what_dorm_cannot_do_is_refused_with_the_reason() {
     let fit = |text: &str| text.parse::<RankMethod>().unwrap().fit(&Training::new(&set, &set.all()), &Watch::NOBODY);
     assert!(fit("dorm[loss=mrr]").unwrap_err().to_string().contains("at most one relevant document"));
     assert!(fit("rankmatch[subset=2]").unwrap_err().to_string().contains("the number of grades"));
-    assert!(fit("rankmatch[subset=3,draws=all]").unwrap_err().to_string().contains("all is for subset=2"));
+    assert!(message("rankmatch[subset=3,draws=all]").contains("all is for subset=2"));
     assert!(fit("rankmatch[subset=2,draws=all,scale=query,lambda=0.1]").is_ok());
     let mut weighted = set.clone();
     weighted.weights = Some(vec![1.0; set.rows()]);
