@@ -1,7 +1,7 @@
 //! `ordain evaluate`.
 
 use super::tags::{self, evaluate::Said};
-use super::{check_output, compare, matches, read_all, read_for};
+use super::{check_output, compare, matches, open_model, read_all, read_for};
 use crate::args::Evaluate;
 use crate::plan::{self, Measures, Usage};
 use crate::report::{Cell, MethodPart, Report, Words};
@@ -12,7 +12,7 @@ use ordain::data::{self, MatchSet, RankSet, Split, TagSet, read_matches, read_ta
 use ordain::method::{Matcher, Task};
 use ordain::metric::calibration::Calibration;
 use ordain::metric::{self, Convention, Evaluation, Kind, Metric};
-use ordain::model_file::{self, Model};
+use ordain::model_file::Model;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::path::Path;
@@ -203,15 +203,11 @@ fn subject(args: &Evaluate, screen: &Screen) -> Result<Named> {
             Ok((Subject::Set { set: Box::new(set), scores }, format!("feature {feature}"), vec![]))
         }
         ([path, data @ ..], None, None) if !data.is_empty() => {
-            if args.reading.missing.is_some() {
-                return wrong("a model has its own rule for missing values: leave out --missing");
-            }
-            let model = match model_file::load_any(path)? {
+            let model = match open_model(path, &args.reading)? {
                 Model::Rank(model) => model,
                 Model::Match(model) => {
                     super::warn_interrupted(&model.facts.report, path, screen);
-                    let reading = (&args.reading, &args.points);
-                    let set = matches::read_for(&model.matcher, data, reading, &[Split::Test], screen)?;
+                    let set = matches::read_for(&model.matcher, data, &args.points, &[Split::Test], screen)?;
                     matches::need_truth(&set, data)?;
                     if model.facts.data == set.digest() {
                         screen.say("note: these are the data that the model was trained on");

@@ -1,17 +1,17 @@
 //! `ordain explain`.
 
 use super::predict::ranked;
-use super::{matches, read_for, tags};
+use super::{matches, open_model, read_for, tags};
 use crate::args::Explain;
 use crate::plan::{self, Usage};
 use crate::screen::{Screen, four, table};
 use anyhow::Result;
 use ordain::method::Contribution;
-use ordain::model_file::{self, Model};
+use ordain::model_file::Model;
 use serde_json::{Value, json};
 
 pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
-    let model = match model_file::load_any(&args.model)? {
+    let model = match open_model(&args.model, &args.reading)? {
         Model::Rank(model) => model,
         Model::Annotate(model) => {
             refuse_left(args)?;

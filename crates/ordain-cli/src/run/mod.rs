@@ -11,12 +11,14 @@ mod matches;
 mod predict;
 mod tags;
 
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, Reading};
+use crate::plan::Usage;
 use crate::screen::{Progress, Screen};
 use anyhow::Result;
 use ordain::data::split::{self, Layout};
 use ordain::data::{Aligned, Missing, RankSet};
 use ordain::method::Fitted;
+use ordain::model_file::{self, Model};
 use ordain::solver::run::{Report, Watch};
 use ordain::traits::Stop;
 use serde_json::{Map, Value, json};
@@ -84,6 +86,20 @@ fn read_for(model: &Fitted, paths: &[PathBuf], screen: &Screen) -> Result<RankSe
     let differ = model.ranker.prepare(&mut set).map_err(|error| anyhow::Error::from(error).context(name.clone()))?;
     warn_of_columns(&differ, model.ranker.columns.names.len(), &name, screen);
     Ok(set)
+}
+
+/// A model of any task, for data that are read in this way.
+fn open_model(path: &Path, reading: &Reading) -> Result<Model> {
+    refuse_missing(reading)?;
+    Ok(model_file::load_any(path)?)
+}
+
+/// A model keeps its own rule for missing values, whatever its task and whatever is done with it.
+fn refuse_missing(reading: &Reading) -> Result<()> {
+    match reading.missing {
+        Some(_) => Err(Usage("a model has its own rule for missing values: leave out --missing".into()).into()),
+        None => Ok(()),
+    }
 }
 
 /// Says in which columns data differ from a model of `all` columns.

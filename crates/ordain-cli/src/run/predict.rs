@@ -1,17 +1,17 @@
 //! `ordain predict`.
 
-use super::{matches, read_for, tags};
+use super::{matches, open_model, read_for, tags};
 use crate::args::Predict;
 use crate::plan::{self, Usage};
 use crate::screen::Screen;
 use anyhow::Result;
 use ordain::data::RankSet;
-use ordain::model_file::{self, Model};
+use ordain::model_file::Model;
 use serde_json::json;
 use std::fmt::Write as _;
 
 pub(super) fn run(args: &Predict, screen: &Screen) -> Result<()> {
-    let model = match model_file::load_any(&args.model)? {
+    let model = match open_model(&args.model, &args.reading)? {
         Model::Rank(model) => model,
         Model::Annotate(model) => {
             refuse_check(args)?;

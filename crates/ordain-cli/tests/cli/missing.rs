@@ -1,6 +1,9 @@
 //! `--missing`: what a gap means, and that the model remembers it.
 
 use crate::support::{Place, near, ordain, well};
+use ordain::data::synthetic::{Linkage, Scenes};
+use ordain::data::{write_matches, write_tags};
+use std::path::PathBuf;
 
 const GAPS: &str = "\
 label,qid,age,size
@@ -110,4 +113,34 @@ fn infinity_is_never_a_gap() {
         ordain(&["inspect", &data, "--missing", missing]).code(1).silent().says("inf.csv:2:");
     }
     ordain(&["inspect", &data, "--missing=median"]).code(2).silent().says("mean");
+}
+
+/// A model has its own rule; another one is refused whatever the model does and whatever is done with it.
+#[test]
+fn a_model_takes_no_other_rule() {
+    let place = Place::empty();
+    let queries = place.write("queries.txt", &crate::data::letor(10, 1));
+    let (items, edges) = (place.at("items.arff"), place.at("edges.csv"));
+    write_tags(&Scenes { items: 40, labels: 4, ..Scenes::default() }.make(), &PathBuf::from(&items)).unwrap();
+    write_matches(&Linkage { problems: 6, records: 3, ..Linkage::default() }.make(), &PathBuf::from(&edges)).unwrap();
+    for (method, data, unit) in [
+        ("ranksvm[scale=query,lambda=1]", &queries, "--query=1"),
+        ("independent[lambda=0.1]", &items, "--item=1"),
+        ("matchmap[scale=none,lambda=1,null=true]", &edges, "--problem=1"),
+    ] {
+        let model = place.at("model.ordain");
+        well(&["fit", method, data, "-o", &model]);
+        for words in [&["predict", &model, data][..], &["evaluate", &model, data], &["explain", &model, data, unit]] {
+            for rule in ["zero", "mean", "error"] {
+                let said = "a model has its own rule for missing values: leave out --missing";
+                ordain(&[words, &["--missing", rule]].concat()).code(2).silent().says(said);
+            }
+        }
+        std::fs::remove_file(&model).unwrap();
+    }
+    let model = place.at("tags.ordain");
+    well(&["fit", "independent[lambda=0.1]", &items, "-o", &model]);
+    for words in [["simulate", &model, &items], ["ask", &model, &items]] {
+        ordain(&[&words[..], &["--missing=zero"]].concat()).code(2).says("leave out --missing");
+    }
 }

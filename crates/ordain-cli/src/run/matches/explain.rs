@@ -16,7 +16,7 @@ const SHOWN: usize = 20;
 pub(in crate::run) fn run(model: &FittedMatch, args: &Explain, screen: &Screen) -> Result<()> {
     let matcher = &model.matcher;
     let data = std::slice::from_ref(&args.data);
-    let set = read_for(matcher, data, (&args.reading, &args.points), &[], screen)?;
+    let set = read_for(matcher, data, &args.points, &[], screen)?;
     let p = match (&args.query, set.len()) {
         (None, 1) => 0,
         (query, _) => set.find_problem(plan::explained(query.as_ref())?)?,

@@ -58,11 +58,10 @@ pub(super) fn not_problems(error: Error, who: &str) -> Error {
 pub(super) fn read_for(
     matcher: &Matcher,
     paths: &[PathBuf],
-    (reading, points): (&Reading, &Points),
+    points: &Points,
     only: &[Split],
     screen: &Screen,
 ) -> Result<MatchSet> {
-    super::tags::refuse_missing(reading)?;
     if points.features.is_some() {
         return Err(Usage("a model knows the features that it takes: leave out --features".into()).into());
     }

@@ -25,7 +25,7 @@ pub(in crate::run) fn run(model: &FittedMatch, args: &Predict, screen: &Screen) 
         .into());
     }
     let data = std::slice::from_ref(&args.data);
-    let set = read_for(matcher, data, (&args.reading, &args.points), &[], screen)?;
+    let set = read_for(matcher, data, &args.points, &[], screen)?;
     let all = matcher.predict(&set, &set.all())?;
     warn_approximate(&sums(&all), screen);
     let said = Said { set: &set, all: &all, null: matcher.null };

@@ -27,7 +27,7 @@ pub(in crate::run) fn run(args: &Ask, screen: &Screen) -> Result<()> {
     }
     check_output(&args.output)?;
     check_not_input(&args.output, [&args.model, &args.data])?;
-    let model = super::load(&args.model)?;
+    let model = super::load(&args.model, &args.reading)?;
     let tagger = &model.tagger;
     if !strategy.suits(tagger.trainer) {
         return Err(Usage(format!(

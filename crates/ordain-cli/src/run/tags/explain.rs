@@ -1,6 +1,6 @@
 //! `ordain explain` with a model that annotates.
 
-use super::{rank_name, read_for, refuse_missing};
+use super::{rank_name, read_for};
 use crate::args::Explain;
 use crate::plan::{self, Usage};
 use crate::screen::{Screen, four, table};
@@ -15,7 +15,6 @@ const SHOWN: usize = 20;
 pub(in crate::run) fn run(model: &FittedTags, args: &Explain, screen: &Screen) -> Result<()> {
     let tagger = &model.tagger;
     let query = plan::explained(args.query.as_ref())?;
-    refuse_missing(&args.reading)?;
     let set = read_for(tagger, std::slice::from_ref(&args.data), args.reading.labels.as_deref(), screen)?;
     let i = set.find_item(query)?;
     let item =

@@ -12,7 +12,6 @@ pub(super) mod queries;
 pub(super) mod simulate;
 
 use crate::args::Reading;
-use crate::plan::Usage;
 use crate::screen::Screen;
 use anyhow::Result;
 use ordain::data::{TagReading, TagSet, is_matches, is_tags, read_tags};
@@ -48,7 +47,8 @@ fn files(paths: &[PathBuf]) -> String {
 }
 
 /// A model that annotates.
-pub(super) fn load(path: &Path) -> Result<ordain::method::FittedTags> {
+pub(super) fn load(path: &Path, reading: &Reading) -> Result<ordain::method::FittedTags> {
+    super::refuse_missing(reading)?;
     Ok(ordain::model_file::load_tags_with_header(path)?.0)
 }
 
@@ -107,14 +107,6 @@ pub(super) fn need_labels(set: &TagSet, paths: &[PathBuf]) -> Result<()> {
         }
         .into()),
         _ => Ok(()),
-    }
-}
-
-/// A model keeps its own rule for missing values.
-pub(super) fn refuse_missing(reading: &Reading) -> Result<()> {
-    match reading.missing {
-        Some(_) => Err(Usage("a model has its own rule for missing values: leave out --missing".into()).into()),
-        None => Ok(()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `ordain predict` with a model that annotates.
 
-use super::{rank_name, read_for, refuse_missing};
+use super::{rank_name, read_for};
 use crate::args::Predict;
 use crate::plan::Usage;
 use crate::screen::Screen;
@@ -23,7 +23,6 @@ pub(in crate::run) fn run(model: &FittedTags, args: &Predict, screen: &Screen) -
         )
         .into());
     }
-    refuse_missing(&args.reading)?;
     let set = read_for(tagger, std::slice::from_ref(&args.data), args.reading.labels.as_deref(), screen)?;
     let all = tagger.predict(&set, &set.all())?;
     let mut text = String::new();

@@ -60,7 +60,7 @@ pub(in crate::run) fn run(args: &Simulate, screen: &Screen) -> Result<()> {
     let named = args.strategy.join(",") != Strategy::ALL.map(Strategy::name).join(",");
     let mut models = vec![];
     for path in [Some(&args.model), args.against.as_ref()].into_iter().flatten() {
-        models.push((path, super::load(path)?));
+        models.push((path, super::load(path, &args.reading)?));
     }
     cap(&mut questions, models.iter().map(|(_, model)| model.tagger.labels.len()).max().unwrap_or(0), screen);
     let mut subjects = vec![];
