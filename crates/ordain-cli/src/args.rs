@@ -66,7 +66,7 @@ pub(crate) enum Command {
 
 #[derive(Args, Debug)]
 pub(crate) struct Fit {
-    /// The method: ranksvm, rankmatch, dorm (rank); cstar, independent (annotate); matchmap, matchmargin (match)
+    #[arg(help = crate::plan::methods_help())]
     pub(crate) method: String,
     /// Training files, packed (gzip, zstd) or not; - is standard input. To rank: LETOR text, CSV or TSV; to annotate: ARFF, CSV, TSV or text; to match: CSV or TSV with a row per edge (problem, left, right, features, matched) or a row per point (problem, side, id, x, y; or frame, point, x, y with --pairs)
     #[arg(required = true)]
@@ -82,8 +82,9 @@ pub(crate) struct Fit {
     pub(crate) settings: Vec<String>,
     #[command(flatten)]
     pub(crate) choosing: Choosing,
-    /// Go on from the interrupted model at the output, to the same result as without the interruption (rankmatch and dorm)
-    #[arg(long)]
+    #[command(flatten)]
+    pub(crate) rules: Rules,
+    #[arg(long, help = crate::plan::resume_help())]
     pub(crate) resume: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
@@ -195,9 +196,16 @@ pub(crate) struct Metrics {
     /// Metrics: ndcg@k, ndcg, dcg@k, map, p@k, recall@k, mrr, err@k, wta, bep, kendall, pairs; of labels bep (the model is told the true number of labels of each item, an oracle as in the paper, and its answer for that number is measured), bep_learned (the model ranks labels without being told; the first k of that ranking are counted, with k the true number), p@k, ap, rankloss, coverage (of that ranking), hamming, f1 (by the number that the model itself chose); of matches hamming (share matched wrongly), accuracy, precision, recall, f1, nll, ece (default: ndcg@1,ndcg@3,ndcg@5,ndcg@10,map; of labels bep,bep_learned,p@5,ap,rankloss,f1; of matches all of them)
     #[arg(long = "metric", value_name = "METRIC", value_delimiter = ',')]
     pub(crate) metric: Vec<String>,
-    /// Rules of the metrics: standard, letor2, letor4, trec, sklearn, lightgbm, xgboost
-    #[arg(long, value_name = "NAME", default_value = "standard", help_heading = "Conventions")]
-    pub(crate) convention: String,
+    #[command(flatten)]
+    pub(crate) rules: Rules,
+}
+
+/// The rules of metrics; those of a fit are the rules of its choice.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Rules {
+    /// Rules of the metrics, of rankings and of labels: standard, letor2, letor4, trec, sklearn, lightgbm, xgboost [default: standard]
+    #[arg(long, value_name = "NAME", help_heading = "Conventions")]
+    pub(crate) convention: Option<String>,
     /// What a grade is worth: exp is 2^grade − 1
     #[arg(long, value_enum, help_heading = "Conventions")]
     pub(crate) gain: Option<GainArg>,

@@ -53,8 +53,9 @@ fn usual_metrics(task: Task) -> &'static [&'static str] {
     }
 }
 
-/// The metric of a choice by validation; matchers know their own where nothing was said (f1 with null=true).
-pub(crate) fn choose_by(args: &args::Choosing, task: Task) -> Result<Metric> {
+/// The metric of a choice by validation, and its rules: the same in `fit` and `compare`, so that what wins in the one is what the other makes.
+/// Matchers know their own metric where nothing was said (f1 with null=true).
+pub(crate) fn choose_by(args: &args::Choosing, rules: &args::Rules, task: Task) -> Result<(Metric, Convention)> {
     let usual = match task {
         Task::Rank => "ndcg@10",
         Task::Annotate => "bep",
@@ -62,7 +63,7 @@ pub(crate) fn choose_by(args: &args::Choosing, task: Task) -> Result<Metric> {
     };
     let by = metric(args.choose_by.as_deref().unwrap_or(usual))?;
     of_task(by, task, "--choose-by")?;
-    Ok(by)
+    Ok((by, convention(rules, task)?))
 }
 
 /// Refuses a metric of another task.
@@ -78,7 +79,7 @@ fn of_task(metric: Metric, task: Task, option: &str) -> Result<()> {
 /// Refuses what is no metric or convention, before anything says which task it is about.
 pub(crate) fn check_measures(args: &args::Metrics) -> Result<()> {
     args.metric.iter().try_for_each(|text| metric(text.trim()).map(drop))?;
-    convention(args).map(drop)
+    convention(&args.rules, Task::Rank).map(drop)
 }
 
 pub(crate) fn measures(args: &args::Metrics, task: Task) -> Result<Measures> {
@@ -91,11 +92,27 @@ pub(crate) fn measures(args: &args::Metrics, task: Task) -> Result<Measures> {
             metrics.push(metric);
         }
     }
-    Ok(Measures { metrics, convention: convention(args)? })
+    Ok(Measures { metrics, convention: convention(&args.rules, task)? })
 }
 
-fn convention(args: &args::Metrics) -> Result<Convention> {
-    let mut convention: Convention = usage(args.convention.parse())?;
+/// The rules of metrics; those of matches have none to choose from.
+fn convention(args: &args::Rules, task: Task) -> Result<Convention> {
+    let given = [
+        ("--convention", args.convention.is_some()),
+        ("--gain", args.gain.is_some()),
+        ("--discount", args.discount.is_some()),
+        ("--empty", args.empty.is_some()),
+        ("--short", args.short.is_some()),
+        ("--ties", args.ties.is_some()),
+        ("--relevant-from", args.relevant_from.is_some()),
+    ];
+    if let Some((option, _)) = given.iter().find(|(_, given)| *given && task == Task::Match) {
+        return Err(Usage(format!(
+            "{option} is for metrics of rankings and labels; those of matches have one rule: leave it out"
+        ))
+        .into());
+    }
+    let mut convention: Convention = usage(args.convention.as_deref().unwrap_or("standard").parse())?;
     if let Some(gain) = args.gain {
         convention.gain = match gain {
             args::GainArg::Exp => Gain::Exp,
@@ -168,6 +185,26 @@ pub(crate) fn no_points(points: &args::Points) -> Result<()> {
         None => Ok(()),
         Some((name, _)) => Err(Usage(format!("{name} is for points, which matchmap and matchmargin match")).into()),
     }
+}
+
+/// The methods of each task, for `ordain fit --help`.
+pub(crate) fn methods_help() -> String {
+    let of = |task: Task| {
+        let right = |name: &&&str| Method::named(name).is_ok_and(|method| method.task() == task);
+        let names: Vec<&str> = Method::NAMES.iter().filter(right).copied().collect();
+        format!("{} ({})", names.join(", "), task.name())
+    };
+    format!("The method: {}", [Task::Rank, Task::Annotate, Task::Match].map(of).join("; "))
+}
+
+/// Who can go on from an interrupted model, for `ordain fit --help`.
+pub(crate) fn resume_help() -> String {
+    let resumes = |name: &&&str| matches!(Method::named(name), Ok(Method::Rank(method)) if method.resumes());
+    let names: Vec<&str> = Method::NAMES.iter().filter(resumes).copied().collect();
+    format!(
+        "Go on from the interrupted model at the output, to the same result as without the interruption ({})",
+        names.join(" and ")
+    )
 }
 
 /// The settings of all methods, for `ordain fit --help`.

@@ -6,15 +6,14 @@ use crate::plan::{self, Usage};
 use crate::screen::Screen;
 use anyhow::Result;
 use ordain::data;
-use ordain::method::{Fitted, Method, Training};
-use ordain::metric::Convention;
+use ordain::method::{Fitted, Method, RankMethod, Training};
 use ordain::model_file;
 use ordain::traits::Stop;
 use std::time::Instant;
 
 pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
     let method = plan::method(&args.method, &args.settings)?;
-    let by = (plan::choose_by(&args.choosing, method.task())?, Convention::STANDARD);
+    let by = plan::choose_by(&args.choosing, &args.rules, method.task())?;
     let missing = plan::missing(&args.reading);
     if screen.json && args.output.as_os_str() == "-" {
         return Err(Usage("-o - and --json cannot share standard output; give the model a file".into()).into());
@@ -69,7 +68,7 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
     let (train, valid) = (units(0).unwrap_or_default(), units(1));
     let means = set.fill(missing, &train);
     let old = if args.resume { Some(model_file::load(&args.output)?) } else { None };
-    let resume = old.as_ref().map(|model| method.resume(model, &set, args.choosing.seed)).transpose()?;
+    let resume = old.as_ref().map(|model| method.resume(model, &set, args.choosing.seed, by)).transpose()?;
     let fitting = Instant::now();
     let training = Training {
         set: &set,
@@ -85,10 +84,10 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
     let model = watched(screen, |watch| method.fit(&training, watch))?;
     let seconds = fitting.elapsed().as_secs_f64();
     model_file::save(&model, &args.output)?;
-    tell(&model, args, screen, method.chooses(), seconds)
+    tell(&model, args, screen, &method, seconds)
 }
 
-fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64) -> Result<()> {
+fn tell(model: &Fitted, args: &Fit, screen: &Screen, method: &RankMethod, seconds: f64) -> Result<()> {
     let facts = &model.facts;
     if screen.json {
         let (report, examples) = (&facts.report, facts.examples.into());
@@ -117,13 +116,12 @@ fn tell(model: &Fitted, args: &Fit, screen: &Screen, chooses: bool, seconds: f64
             if facts.refit { ", then fitted on all" } else { "" },
         ));
     }
-    if facts.chosen.is_none() && chooses {
+    if facts.chosen.is_none() && method.chooses() {
         screen.say("warning: too few queries to choose on: the default settings were used");
     }
     let report = &facts.report;
     if report.stop == Stop::Interrupted {
-        let resume =
-            if ["ranksvm", "ballrank"].contains(&&*facts.method) { "" } else { "; --resume goes on from here" };
+        let resume = if method.resumes() { "; --resume goes on from here" } else { "" };
         screen.say(&format!("warning: interrupted before the fit was complete; the model so far is saved{resume}"));
     }
     if let Some(text) = report.unfinished(&facts.settings) {

@@ -157,3 +157,85 @@ fn validation_without_a_relevant_document_chooses_nothing_in_silence() {
     let said = done.err.contains("warning");
     assert!((lambda - 1.0).abs() < 1e-9 || said, "lambda={lambda} was chosen on nothing:\n{}", done.err);
 }
+
+#[test]
+fn help_knows_every_method() {
+    let help = well(&["fit", "--help"]).out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let known = "The method: ranksvm, rankmatch, dorm, ballrank (rank); cstar, independent (annotate); matchmap, matchmargin (match)";
+    assert!(help.contains(known), "{help}");
+    for name in ordain::method::Method::NAMES {
+        assert!(help.contains(&format!("Settings of {name}")), "{name}");
+    }
+    assert!(help.contains("without the interruption (rankmatch and dorm)"), "{help}");
+}
+
+/// What wins in `compare` is what `fit` makes: the same choice under the same rules, which the model keeps.
+#[test]
+fn a_choice_goes_by_one_convention_in_fit_and_compare() {
+    let place = Place::trained();
+    let (train, test, model) = (place.at("train.txt"), place.at("test.txt"), place.at("new.ordain"));
+    let mut values = vec![];
+    for rules in [
+        &[][..],
+        &["--convention=letor4"],
+        &["--convention=trec"],
+        &["--convention=standard", "--gain=linear", "--empty=one", "--ties=input", "--relevant-from=2"],
+    ] {
+        let fit = [&["fit", "ranksvm", &train, "-o", &model, "--choose-by=ndcg@3"], rules].concat();
+        well(&fit);
+        let facts = well(&["inspect", &model, "--json"]).json();
+        let compare = ["compare", "ranksvm", "--train", &train, "--test", &test, "--choose-by=ndcg@3", "--json"];
+        let compared = well(&[&compare[..], rules].concat()).json();
+        assert_eq!(facts["chosen"]["convention"], compared["convention"], "{rules:?}");
+        let chosen = &compared["methods"][0]["chosen"][0];
+        for name in ["scale", "lambda"] {
+            assert_eq!(facts["settings"][name], chosen[name], "{rules:?}");
+        }
+        values.push(facts["chosen"]["candidates"].clone());
+    }
+    assert!(values[1..].iter().all(|other| *other != values[0]), "rules that change nothing show nothing");
+    let last = well(&["inspect", &model]).out;
+    assert!(last.contains("(standard, gain=linear, empty=one, ties=input, relevant-from=2)"), "{last}");
+    ordain(&["fit", "ranksvm", &train, "-o", &model, "--convention=letor5"]).code(2).says("did you mean");
+}
+
+#[test]
+fn a_metric_of_another_task_is_refused_before_any_file_is_read() {
+    for (method, metric, expected) in [
+        ("ranksvm", "bep_learned", "a metric of rankings"),
+        ("ballrank", "rankloss", "a metric of rankings"),
+        ("rankmatch", "f1", "a metric of rankings"),
+        ("cstar", "ece", "a metric of labels"),
+        ("matchmap", "ndcg@10", "a metric of matches"),
+    ] {
+        let said = format!("--choose-by: expected {expected}");
+        ordain(&["fit", method, "nowhere.txt", "-o", "m.ordain", "--choose-by", metric]).code(2).says(&said);
+        ordain(&["compare", method, "--cv", "3", "nowhere.txt", "--choose-by", metric]).code(2).says(&said);
+        let said = format!("--metric: expected {expected}");
+        ordain(&["compare", method, "--cv", "3", "nowhere.txt", "--metric", metric]).code(2).says(&said);
+    }
+    let place = Place::trained();
+    let words = ["evaluate", &place.at("model.ordain"), &place.at("test.txt"), "--metric=bep_learned"];
+    ordain(&words).code(2).silent().says("--metric: expected a metric of rankings");
+}
+
+/// Metrics of matches have one rule: one that changes nothing is refused, in every command.
+#[test]
+fn matches_take_no_convention() {
+    for words in [
+        &["fit", "matchmap", "nowhere.csv", "-o", "m.ordain", "--convention=letor4"][..],
+        &["compare", "matchmap", "--cv", "3", "nowhere.csv", "--convention=letor4"],
+        &["compare", "matchmargin", "--cv", "3", "nowhere.csv", "--ties=id"],
+    ] {
+        ordain(words).code(2).says("those of matches have one rule: leave it out");
+    }
+}
+
+/// Settings of the brackets and of `--set` are one method, checked when all of them are there.
+#[test]
+fn settings_are_checked_together() {
+    let (at, end) = (["fit", "cstar[loss=p@3]", "nowhere.arff", "-o", "m.ordain"], ["--set", "trainer=margin"]);
+    ordain(&at).code(2).says("loss: expected trainer=margin with it");
+    ordain(&[&at[..], &end].concat()).code(1).says("nowhere.arff");
+    ordain(&["fit", "ranksvm[degree=5]", "nowhere.txt", "-o", "m.ordain"]).code(2).says("degree: expected kernel=poly");
+}

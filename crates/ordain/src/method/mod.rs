@@ -407,8 +407,14 @@ impl RankMethod {
         }
     }
 
-    /// Where an interrupted fit of the same data, settings and seed stopped; refuses any other model.
-    pub fn resume<'a>(&self, model: &'a Fitted, set: &RankSet, seed: u64) -> Result<&'a Journal> {
+    /// Where an interrupted fit of the same data, settings, seed and metric of the choice stopped; refuses any other model.
+    pub fn resume<'a>(
+        &self,
+        model: &'a Fitted,
+        set: &RankSet,
+        seed: u64,
+        (metric, convention): (Metric, Convention),
+    ) -> Result<&'a Journal> {
         let (asked, settings) = self.written();
         let differ = |what: &str| {
             Err(Error::Data {
@@ -428,6 +434,10 @@ impl RankMethod {
         }
         if facts.data != set.digest() {
             return differ("data");
+        }
+        let by = [metric.to_string(), convention.to_string()];
+        if facts.chosen.as_ref().is_some_and(|chosen| by != [&*chosen.metric, &*chosen.convention]) {
+            return differ("metric of the choice, under the same convention,");
         }
         match &model.journal {
             Some(journal) if self.resumes() => Ok(journal),

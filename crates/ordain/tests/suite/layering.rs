@@ -120,3 +120,21 @@ fn no_other_test_looks_at_the_clock() {
         assert!(speed || clock.is_none(), "{path} uses {clock:?}: measure in the tests of speed, wait for an event");
     }
 }
+
+/// A file that is renamed is renamed in ARCHITECTURE.md too, and one that is new is named there.
+#[test]
+fn every_file_of_methods_is_in_the_table() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("../../ARCHITECTURE.md")).unwrap();
+    let row = page.lines().find(|line| line.starts_with("| `method` |")).unwrap();
+    let named: Vec<&str> = row.split('`').skip(1).step_by(2).skip(1).collect();
+    let files = fs::read_dir(root.join("src/method")).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<String> = files.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    files.retain(|name| name != "mod");
+    for name in &named {
+        assert!(files.iter().any(|file| file == name), "ARCHITECTURE.md names {name}, which is no file of method/");
+    }
+    for file in &files {
+        assert!(named.contains(&file.as_str()), "ARCHITECTURE.md does not name method/{file}.rs");
+    }
+}

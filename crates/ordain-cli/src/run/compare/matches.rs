@@ -32,7 +32,7 @@ pub(super) fn round(
             set,
             train: cut.train,
             valid: cut.valid,
-            by: protocol.asked_by.then_some(protocol.choose_by),
+            by: protocol.asked_by.then_some(protocol.choose_by.0),
             refit: protocol.refit,
             seed: protocol.seed,
             missing: protocol.missing,

@@ -23,7 +23,7 @@ use ordain::data::{
 use ordain::method::cstar::Floor;
 use ordain::method::{Chosen, MatchMethod, Method, Task};
 use ordain::metric::calibration::Calibration;
-use ordain::metric::{Evaluation, Metric, stats};
+use ordain::metric::{Convention, Evaluation, Metric, stats};
 use ordain::solver::run::{Report as Ended, Watch};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
@@ -174,7 +174,7 @@ struct Test {
 /// What all fits of a comparison share.
 struct Protocol<'a> {
     measures: &'a Measures,
-    choose_by: Metric,
+    choose_by: (Metric, Convention),
     /// Whether the metric of the choice was asked for.
     asked_by: bool,
     refit: bool,
@@ -223,7 +223,7 @@ pub(super) fn run_and_tell(args: &Compare, screen: &Screen) -> Result<Vec<f64>> 
         let asked = !args.metrics.metric.is_empty();
         super::matches::evaluate::measurable(false, method.name(), &mut measures.metrics, asked)?;
     }
-    let choose_by = plan::choose_by(&args.choosing, task)?;
+    let choose_by = plan::choose_by(&args.choosing, &args.metrics.rules, task)?;
     args.metrics.report.as_deref().map(check_output).transpose()?;
     let protocol = Protocol {
         measures: &measures,
@@ -284,7 +284,7 @@ pub(super) fn run_and_tell(args: &Compare, screen: &Screen) -> Result<Vec<f64>> 
         }
         Ok(())
     })?;
-    warn_of_floors(&entries, &folds, choose_by, screen);
+    warn_of_floors(&entries, &folds, choose_by.0, screen);
     warn_of_steps(&entries, &folds, screen);
     warn_of_sums(&entries, screen);
     let tests = tests(&entries, measures.metrics.len());

@@ -29,7 +29,7 @@ pub(super) fn round(
             set,
             train: cut.train,
             valid: cut.valid,
-            by: (protocol.choose_by, protocol.measures.convention),
+            by: protocol.choose_by,
             refit: protocol.refit,
             seed: protocol.seed,
             missing: protocol.missing,
