@@ -151,7 +151,7 @@ fn check_held<T: numpy::Element + Copy + std::fmt::Display>(
         None => Ok(()),
         Some(at) => Err(PyValueError::new_err(format!(
             "cost[{}, {}]: expected a whole number that float64 holds (every one up to 2**53 in size), found {}; subtract \
-             the same number from all costs of its row, which changes no matching, or round with cost.astype(float)",
+             the same number from all costs, which changes no matching, or round with cost.astype(float)",
             at / cols,
             at % cols,
             values[at]

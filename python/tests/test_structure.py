@@ -180,9 +180,13 @@ class TestLinearAssignment:
             ordain.linear_assignment([[0, 0], [-(2**63) + 1, 0]])
         with pytest.raises(ValueError, match=r"cost\[0, 1\]: .* found 18446744073709551615; "):
             ordain.linear_assignment(np.array([[0, 2**64 - 1]], dtype=np.uint64))
-        # what it says helps, and what a double holds is taken whatever its size
+        # what it says helps, with more rows than columns too, and what a double holds is taken whatever its size
+        with pytest.raises(ValueError, match="subtract the same number from all costs, which changes no matching"):
+            ordain.linear_assignment(cost[:, :1])
         rows, cols = ordain.linear_assignment(cost - 2**53)
         assert cols.tolist() == [0, 1]
+        rows, cols = ordain.linear_assignment(cost[:, :1] - 2**53)
+        assert (rows.tolist(), cols.tolist()) == ([0], [0])
         rows, cols = ordain.linear_assignment([[-(2**63), 0], [2**53, 2**62]])
         assert (rows.tolist(), cols.tolist()) == ([0, 1], [0, 1])
         rows, cols = ordain.linear_assignment(np.array([[2**63, 2]], dtype=np.uint64))
