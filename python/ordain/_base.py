@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Callback = Callable[[float, str], Any]
 
 # Parameters that say how a fit is run, and are no settings of the method.
-_RUN = {"choose_by", "refit", "missing", "seed", "n_threads", "progress", "single_query"}
+_RUN = {"choose_by", "convention", "refit", "missing", "seed", "n_threads", "progress", "single_query"}
 
 
 def _text(name: str, value: Any) -> str:
@@ -123,6 +123,10 @@ class Estimator(BaseEstimator):
                 name, expected = ("seed", "a whole number from 0 to 2**64 - 1")
             raise ValueError(f"{name}: expected {expected}, found {getattr(self, name)!r}")
         run = {name: getattr(self, name) for name in ("refit", "missing", "seed", "choose_by")}
+        # metrics of matches have one rule, and so their estimators have no such parameter
+        run["convention"] = getattr(self, "convention", "standard")
+        if not isinstance(run["convention"], str):
+            raise ValueError(f"convention: expected a name, as in 'letor4', found {run['convention']!r}")
         return run | {"threads": self.n_threads, "callback": _heard(callbacks, bool(self.progress))}
 
     def _keep(self, model: Any, table: Table, raised: BaseException | None) -> Self:
@@ -230,6 +234,8 @@ class Estimator(BaseEstimator):
         chosen = facts.get("chosen")
         if chosen is not None and known["choose_by"] is not None:
             estimator.choose_by = chosen["metric"]  # type: ignore[attr-defined]
+        if chosen is not None and "convention" in known:
+            estimator.convention = chosen["convention"]  # type: ignore[attr-defined]
         estimator._take(model)
         names = facts["features"]
         estimator.n_features_in_ = len(names["names"])

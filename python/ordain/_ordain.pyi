@@ -16,7 +16,7 @@ _Rows: TypeAlias = _Floats | tuple[_Ints, _Ints, _Floats, int]
 _Ids: TypeAlias = _Ints | list[str]
 _Names: TypeAlias = list[str] | None
 _Settings: TypeAlias = Sequence[tuple[str, str]]
-# choose_by, refit, seed, missing, threads and callback
+# choose_by, convention, refit, seed, missing, threads and callback
 _Run: TypeAlias = dict[str, Any]
 # where the list of each row starts, and the numbers in all of them
 _Lists: TypeAlias = tuple[_Ints, _Ints]
@@ -103,7 +103,7 @@ class Tagger:
     def chosen(self, x: _Rows, names: _Names, answers: _Answers | None, threads: int | None) -> _Ints: ...
     def measure(
         self,
-        name: str,
+        by: tuple[str, str],
         x: _Rows,
         names: _Names,
         labels: list[str],

@@ -45,6 +45,7 @@ class Ranker(Estimator):
 
     _depth: ClassVar[int] = 4
     choose_by: str
+    convention: str
     single_query: bool
 
     # with scikit-learn's metadata routing on, qid goes wherever it is needed without a word
@@ -174,7 +175,7 @@ class Ranker(Estimator):
         return scores, _numbers(queries, len(scores))
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
-        """The mean over queries of the metric `choose_by` (NDCG@10 where nothing was said), convention `standard`.
+        """The mean over queries of the metric `choose_by` (NDCG@10 where nothing was said) under `convention`.
 
         With `sample_weight` a query counts as much as the mean weight of its rows.
         """
@@ -182,7 +183,7 @@ class Ranker(Estimator):
         rows, names, queries = self._asked(X, qid, True)
         scores = model.scores(rows, names, queries, self.n_threads)
         n = len(scores)
-        values = metrics.per_query(self.choose_by, column(y, "y", n), scores, queries)
+        values = metrics.per_query(self.choose_by, column(y, "y", n), scores, queries, convention=self.convention)
         weights = np.ones(len(values))
         if sample_weight is not None:
             of = _numbers(queries, n)
@@ -265,6 +266,7 @@ class RankSVM(Ranker):
         max_iter: int = 100,
         tol: float = 1e-5,
         choose_by: str = "ndcg@10",
+        convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
         single_query: bool = False,
@@ -286,6 +288,7 @@ class RankSVM(Ranker):
         self.max_iter = max_iter
         self.tol = tol
         self.choose_by = choose_by
+        self.convention = convention
         self.refit = refit
         self.missing = missing
         self.single_query = single_query
@@ -339,6 +342,7 @@ class RankMatch(Ranker):
         max_iter: int = 1000,
         tol: float = 1e-4,
         choose_by: str = "ndcg@10",
+        convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
         single_query: bool = False,
@@ -357,6 +361,7 @@ class RankMatch(Ranker):
         self.max_iter = max_iter
         self.tol = tol
         self.choose_by = choose_by
+        self.convention = convention
         self.refit = refit
         self.missing = missing
         self.single_query = single_query
@@ -405,6 +410,7 @@ class Dorm(Ranker):
         max_iter: int = 200,
         tol: float = 1e-3,
         choose_by: str = "ndcg@10",
+        convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
         single_query: bool = False,
@@ -422,6 +428,7 @@ class Dorm(Ranker):
         self.max_iter = max_iter
         self.tol = tol
         self.choose_by = choose_by
+        self.convention = convention
         self.refit = refit
         self.missing = missing
         self.single_query = single_query
@@ -459,6 +466,7 @@ class BallRank(Ranker):
         max_iter: int = 5000,
         tol: float = 1e-4,
         choose_by: str = "ndcg@10",
+        convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
         single_query: bool = False,
@@ -484,6 +492,7 @@ class BallRank(Ranker):
         self.max_iter = max_iter
         self.tol = tol
         self.choose_by = choose_by
+        self.convention = convention
         self.refit = refit
         self.missing = missing
         self.single_query = single_query

@@ -46,6 +46,7 @@ class Tagger(Estimator):
 
     _units: ClassVar[str] = "items"
     choose_by: str
+    convention: str
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn wants to know of it."""
@@ -196,7 +197,7 @@ class Tagger(Estimator):
         return [[names[label] for label in row] for row in order[:, :k].tolist()]
 
     def score(self, X: Any, Y: Any) -> float:
-        """The mean over items of the metric `choose_by`, with its sign changed where less is better.
+        """The mean over items of the metric `choose_by` under `convention`, its sign changed where less is better.
 
         For `"bep"` the model is told how many labels each item has; `"bep_learned"`, `"f1"` and all others go by what
         it thinks itself. Labels that it does not know are left out.
@@ -212,7 +213,8 @@ class Tagger(Estimator):
         if lacks:
             raise ValueError(f"Y: expected the labels of the model, found no column {lacks[0]!r}")
         aligned = self._aligned(data)
-        value, strange = model.measure(self.choose_by, data.rows, aligned, names, of.yes, of.unknown, self.n_threads)
+        by = (self.choose_by, self.convention)
+        value, strange = model.measure(by, data.rows, aligned, names, of.yes, of.unknown, self.n_threads)
         if strange:
             text = f"{len(strange)} label(s) that the model does not know are left out (such as {strange[0]})"
             warnings.warn(text, UserWarning, stacklevel=2)
@@ -346,6 +348,7 @@ class CStar(Tagger):
         max_iter: int | None = None,
         tol: float = 1e-3,
         choose_by: str = "bep",
+        convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
         seed: int = 0,
@@ -364,6 +367,7 @@ class CStar(Tagger):
         self.max_iter = max_iter
         self.tol = tol
         self.choose_by = choose_by
+        self.convention = convention
         self.refit = refit
         self.missing = missing
         self.seed = seed
@@ -403,6 +407,7 @@ class Independent(Tagger):
         max_iter: int | None = None,
         tol: float = 1e-3,
         choose_by: str = "bep",
+        convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
         seed: int = 0,
@@ -419,6 +424,7 @@ class Independent(Tagger):
         self.max_iter = max_iter
         self.tol = tol
         self.choose_by = choose_by
+        self.convention = convention
         self.refit = refit
         self.missing = missing
         self.seed = seed

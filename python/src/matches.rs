@@ -1,7 +1,7 @@
 //! Matchers.
 
 use crate::input::{Ids, Rows, asked, check_finite, learned};
-use crate::model::{Run, json, method, metric, model_methods};
+use crate::model::{Run, chosen_metric, json, method, model_methods};
 use crate::raised;
 use crate::work::{watched, work};
 use numpy::{
@@ -9,8 +9,7 @@ use numpy::{
 };
 use ordain::data::{Clash, Clashing, Cloud, Columns, EdgeRows, MatchSet, PointFeature, Truth};
 use ordain::matrix::Features;
-use ordain::method::{FittedMatch, MatchPrediction, MatchTraining, Method, Sums};
-use ordain::metric::Metric;
+use ordain::method::{FittedMatch, MatchPrediction, MatchTraining, Method, Sums, Task};
 use ordain::model_file::{self, MatchHeader};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -165,17 +164,6 @@ fn refused(clash: &Clash, from: usize) -> PyErr {
     ))
 }
 
-/// The metric of a name, if it is one of matchings.
-fn match_metric(name: &str) -> PyResult<Metric> {
-    let found = metric(name)?;
-    match found.of_matches() {
-        true => Ok(found),
-        false => Err(PyValueError::new_err(format!(
-            "choose_by: expected a metric of matches: hamming, accuracy, precision, recall, f1, nll or ece; found {found}"
-        ))),
-    }
-}
-
 /// Fits a matcher; the rows from `valid_from` on are for validation.
 #[pyfunction]
 #[pyo3(signature = (name, settings, x, names, y, problem, left, right, valid_from, run))]
@@ -196,7 +184,7 @@ pub(crate) fn fit_match(
     let Method::Match(method) = method(name, &settings)? else {
         return Err(raised(ordain::Error::unknown("matching method", name, Method::NAMES)));
     };
-    let by = run.choose_by.as_deref().map(match_metric).transpose()?;
+    let by = run.choose_by.as_deref().map(|name| chosen_metric(name, Task::Match)).transpose()?;
     let (missing, refit, seed) = (run.missing()?, run.refit, run.seed);
     let (features, columns) = learned(&x, names, missing)?;
     let from = valid_from.unwrap_or(features.rows());
@@ -359,7 +347,7 @@ impl Matcher {
         metric: &str,
         threads: Option<NonZeroUsize>,
     ) -> PyResult<f64> {
-        let metric = match_metric(metric)?;
+        let metric = chosen_metric(metric, Task::Match)?;
         let edges = self.edges(py, data, Some(&y))?;
         let found = work(py, threads, || self.model.matcher.evaluate(&edges.set, &edges.set.all(), &[metric]))?;
         Ok(if metric.is_loss() { -found.mean(0) } else { found.mean(0) })

@@ -5,7 +5,7 @@ use crate::raised;
 use crate::rank::Ranker;
 use crate::tags::Tagger;
 use ordain::data::Missing;
-use ordain::method::Method;
+use ordain::method::{Method, Task};
 use ordain::metric::{Convention, Metric};
 use ordain::model_file::{self, Model};
 use pyo3::IntoPyObjectExt;
@@ -23,6 +23,18 @@ pub(crate) fn metric(name: &str) -> PyResult<Metric> {
     name.parse().map_err(raised)
 }
 
+/// The metric of `choose_by`, if it is one of this task.
+pub(crate) fn chosen_metric(name: &str, task: Task) -> PyResult<Metric> {
+    let found = metric(name)?;
+    match task.check_metric(found) {
+        Ok(()) => Ok(found),
+        Err(ordain::Error::Setting { expected, found, .. }) => {
+            Err(raised(ordain::Error::Setting { name: "choose_by".into(), expected, found }))
+        }
+        Err(other) => Err(raised(other)),
+    }
+}
+
 pub(crate) fn missing(name: &str) -> PyResult<Missing> {
     match name {
         "error" => Ok(Missing::Error),
@@ -38,6 +50,8 @@ pub(crate) fn missing(name: &str) -> PyResult<Missing> {
 pub(crate) struct Run<'py> {
     /// The metric of a choice by validation; the usual one of matchers where there is none.
     pub(crate) choose_by: Option<String>,
+    /// Its rules.
+    convention: String,
     /// Whether the model is fitted again on all data after a choice.
     pub(crate) refit: bool,
     /// The seed of whatever is random.
@@ -55,9 +69,10 @@ impl Run<'_> {
         missing(&self.missing)
     }
 
-    /// The metric of a choice.
-    pub(crate) fn by(&self, usual: &str) -> PyResult<(Metric, Convention)> {
-        Ok((metric(self.choose_by.as_deref().unwrap_or(usual))?, Convention::STANDARD))
+    /// The metric of a choice, and its rules.
+    pub(crate) fn by(&self, usual: &str, task: Task) -> PyResult<(Metric, Convention)> {
+        let metric = chosen_metric(self.choose_by.as_deref().unwrap_or(usual), task)?;
+        Ok((metric, self.convention.parse().map_err(raised)?))
     }
 }
 

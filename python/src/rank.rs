@@ -7,7 +7,7 @@ use crate::work::{watched, work};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use ordain::data::scale::Scale;
 use ordain::data::{Missing, RankSet};
-use ordain::method::{Fitted, Method, Training};
+use ordain::method::{Fitted, Method, Task, Training};
 use ordain::model_file::{self, Header};
 use pyo3::prelude::*;
 use rayon::prelude::*;
@@ -41,7 +41,7 @@ pub(crate) fn fit_rank(
     let Method::Rank(method) = method(name, &settings)? else {
         return Err(raised(ordain::Error::unknown("ranking method", name, Method::NAMES)));
     };
-    let (by, missing, refit, seed) = (run.by("ndcg@10")?, run.missing()?, run.refit, run.seed);
+    let (by, missing, refit, seed) = (run.by("ndcg@10", Task::Rank)?, run.missing()?, run.refit, run.seed);
     let (features, columns) = learned(&x, names, missing)?;
     let rows = features.rows();
     let (mut set, first) = rank_set(features, columns, Some(&y), qid.as_ref(), valid_from.unwrap_or(rows))?;

@@ -1,7 +1,7 @@
 //! Annotators.
 
 use crate::input::{Lists, Rows, asked, check_finite, learned, lists};
-use crate::model::{Run, method, metric, model_methods};
+use crate::model::{Run, chosen_metric, method, model_methods};
 use crate::raised;
 use crate::work::{watched, work};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
@@ -9,7 +9,7 @@ use ordain::ask::{self, Count, Known, Strategy};
 use ordain::data::{Columns, TagSet};
 use ordain::matrix::Features;
 use ordain::method::tagger::ranked;
-use ordain::method::{FittedTags, Method, TagPrediction, TagReason, TagTraining, TagWork, Trainer};
+use ordain::method::{FittedTags, Method, TagPrediction, TagReason, TagTraining, TagWork, Task, Trainer};
 use ordain::metric::Convention;
 use ordain::model_file::{self, TagHeader};
 use ordain::structure::star::{Clamp, Subsets};
@@ -52,7 +52,7 @@ pub(crate) fn fit_tags(
     let Method::Annotate(method) = method(name, &settings)? else {
         return Err(raised(ordain::Error::unknown("method that annotates", name, Method::NAMES)));
     };
-    let (by, missing, refit, seed) = (run.by("bep")?, run.missing()?, run.refit, run.seed);
+    let (by, missing, refit, seed) = (run.by("bep", Task::Annotate)?, run.missing()?, run.refit, run.seed);
     let mut set = labelled(learned(&x, names, missing)?, labels, &yes, unknown.as_ref())?;
     let all = set.all();
     let (train, valid) = all.split_at(valid_from.unwrap_or(all.len()).min(all.len()));
@@ -190,7 +190,7 @@ impl Tagger {
     fn measure(
         &self,
         py: Python<'_>,
-        name: &str,
+        by: (String, String),
         x: Rows<'_>,
         names: Option<Vec<String>>,
         labels: Vec<String>,
@@ -198,11 +198,11 @@ impl Tagger {
         unknown: Option<Lists<'_>>,
         threads: Option<NonZeroUsize>,
     ) -> PyResult<(f64, Vec<String>)> {
-        let (metric, tagger) = (metric(name)?, &self.model.tagger);
+        let (metric, tagger) = (chosen_metric(&by.0, Task::Annotate)?, &self.model.tagger);
+        let by: Convention = by.1.parse().map_err(raised)?;
         let mut set = labelled(self.features(&x, names)?, labels, &yes, unknown.as_ref())?;
         let (_, strange) = tagger.prepare(&mut set).map_err(raised)?;
-        let value =
-            work(py, threads, || Ok(tagger.evaluate(&set, &set.all(), &[metric], &Convention::STANDARD)?.mean(0)))?;
+        let value = work(py, threads, || Ok(tagger.evaluate(&set, &set.all(), &[metric], &by)?.mean(0)))?;
         Ok((if metric.is_loss() { -value } else { value }, strange))
     }
 

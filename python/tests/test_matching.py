@@ -665,3 +665,16 @@ def test_scikit_learn_accepts_the_estimator(Model):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check_estimator(Model(scale="none", lambda_=0.1), expected_failed_checks=EXCEPTED)
+
+
+@BOTH
+def test_scores_of_a_problem_do_not_depend_on_others_and_are_finite(Model):
+    data = Edges()
+    model = Model(scale="query", lambda_=0.1).fit(data.X, data.y, **data.ids)
+    scores = model.decision_function(data.X, **data.ids)
+    for p in range(12):
+        one = data.problem == p
+        alone = model.decision_function(data.X[one], **{name: ids[one] for name, ids in data.ids.items()})
+        assert np.array_equal(alone, scores[one])
+    plain = Model(scale="none", lambda_=0.1).fit(data.X, data.y, **data.ids)
+    assert np.isfinite(plain.decision_function(data.X * np.float32(1e30), **data.ids)).all()

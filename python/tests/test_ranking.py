@@ -307,7 +307,7 @@ def test_parameters_are_those_of_the_command_line(kind):
     parameters = inspect.signature(kind).parameters
     assert all(p.kind is p.KEYWORD_ONLY for p in parameters.values())
     settings = {name: default for name, _, default, _ in _ordain.settings(kind._method)}
-    run = {"c", "choose_by", "refit", "missing", "single_query", "seed", "n_threads", "progress"}
+    run = {"c", "choose_by", "convention", "refit", "missing", "single_query", "seed", "n_threads", "progress"}
     assert {name.rstrip("_") for name in parameters} - run == set(settings)
     for name, default in settings.items():
         mine = parameters.get(name, parameters.get(name + "_")).default
@@ -528,3 +528,62 @@ def test_no_warning_on_the_usual_way(data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         RankSVM().fit(data.X, data.y, qid=data.qid).predict(data.X, qid=data.qid)
+
+
+def test_a_choice_goes_by_its_convention(data, tmp_path):
+    plain = RankSVM(scale="query", choose_by="ndcg@3").fit(data.X, data.y, qid=data.qid)
+    model = RankSVM(scale="query", choose_by="ndcg@3", convention="trec, empty=one").fit(data.X, data.y, qid=data.qid)
+    assert plain.facts_["chosen"]["convention"] == "standard"
+    assert model.facts_["chosen"]["convention"] == "trec, empty=one"
+    assert plain.facts_["chosen"]["candidates"] != model.facts_["chosen"]["candidates"]
+    model.save(tmp_path / "model.ordain")
+    loaded = ordain.load(tmp_path / "model.ordain")
+    assert loaded.convention == "trec, empty=one"
+    assert loaded.score(data.X, data.y, qid=data.qid) == model.score(data.X, data.y, qid=data.qid)
+    by = ordain.metrics.ndcg(data.y, model.predict(data.X, data.qid), data.qid, k=3, convention="trec", empty="one")
+    assert model.score(data.X, data.y, qid=data.qid) == pytest.approx(by)
+    for wrong, text in (("letor5", "did you mean"), (3, "convention: expected a name")):
+        with pytest.raises(ValueError, match=text):
+            RankSVM(convention=wrong).fit(data.X, data.y, qid=data.qid)
+
+
+@ALL
+def test_a_metric_of_another_task_is_refused(kind, data):
+    for metric in ("bep_learned", "rankloss", "f1", "accuracy"):
+        model = kind(**SMALL[kind], choose_by=metric)
+        with pytest.raises(ValueError, match="choose_by: expected a metric of rankings"):
+            model.fit(data.X, data.y, qid=data.qid)
+    with pytest.raises(ValueError, match="expected a metric of rankings"):
+        ordain.metrics.mean("bep_learned", data.y, data.y, data.qid)
+
+
+def test_settings_that_do_not_go_together_are_refused(data):
+    for wrong, text in (
+        ({"gamma": 1.0}, "gamma: expected kernel=rbf"),
+        ({"kernel": "rbf", "degree": 5}, "degree: expected kernel=poly"),
+        ({"documents": 10}, "documents: expected a kernel"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            RankSVM(**wrong).fit(data.X, data.y, qid=data.qid)
+
+
+def test_scores_that_are_not_finite_are_refused_with_their_row(data):
+    params = {"kernel": "poly", "degree": 30, "gamma": 1.0, "scale": "none", "lambda_": 10.0, "tol": 0.1}
+    model = RankSVM(**params).fit(data.X, data.y, qid=data.qid)
+    assert np.isfinite(model.predict(data.X, data.qid)).all()
+    huge = data.X.copy()
+    huge[7] *= np.float32(1e12)
+    calls = [
+        lambda: model.predict(huge, data.qid),
+        lambda: model.rank(huge, data.qid),
+        lambda: model.score(huge, data.y, qid=data.qid),
+        lambda: model.explain(huge, data.qid, above=7, below=int(np.flatnonzero(data.qid == data.qid[7])[0])),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r'document "8": expected a finite score, found .*a lower degree'):
+            call()
+    # a value of X that is none is named itself
+    gap = data.X.copy()
+    gap[3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"X\[3, 1\]: expected a finite number"):
+        RankSVM(scale="none", lambda_=1.0).fit(data.X, data.y, qid=data.qid).predict(gap, data.qid)
