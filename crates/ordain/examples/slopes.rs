@@ -1,8 +1,12 @@
 //! Seconds against size for every claimed complexity: the last column should hardly change.
 #![allow(clippy::print_stdout)] // an example shows what it does
 
+use ordain::data::scale::Scale;
+use ordain::data::synthetic::{Linkage, Synthetic};
+use ordain::method::{Matcher, RankMethod, Training};
 use ordain::metric::{Convention, Metric, Query};
 use ordain::random::Random;
+use ordain::solver::run::Watch;
 use ordain::structure::matching::places;
 use ordain::structure::star::{MaxWork, Star, Subsets};
 use ordain::structure::star_sum::{StarSum, SumWork};
@@ -55,7 +59,34 @@ fn main() -> ordain::Result<()> {
         let seconds = fastest(|| places::log_sum(&s, &c, &mut work, &mut marginals).map(drop))?;
         line("head places of a list, n k 2^k", &format!("n = {n}, k = {k}"), seconds, ((n * k) << k) as f64);
     }
-    stars(&mut random)
+    stars(&mut random)?;
+    rayon::ThreadPoolBuilder::new().num_threads(1).build().map_or(Ok(()), |pool| pool.install(units))
+}
+
+/// Probabilities of places and scores of edges where features are scaled within each query or problem: a term is one of these.
+fn units() -> ordain::Result<()> {
+    for n in [500usize, 1_000, 2_000, 4_000] {
+        let set = Synthetic { queries: n, documents: (20, 20), features: 20, ..Synthetic::default() }.make();
+        let few: Vec<u32> = (0..100).collect();
+        let method: RankMethod = "rankmatch[scale=query,lambda=0.1]".parse()?;
+        let ranker = method.fit(&Training::new(&set, &few), &Watch::NOBODY)?.ranker;
+        let (size, all) = (format!("{n} queries"), set.all());
+        let seconds = fastest(|| ranker.all_place_probabilities(&set, &all).map(drop))?;
+        line("places of all queries, scale=query", &size, seconds, n as f64);
+        let seconds = fastest(|| (0..n).try_for_each(|q| ranker.place_probabilities(&set, q).map(drop)))?;
+        line("the same, query by query", &size, seconds, n as f64);
+    }
+    for n in [500usize, 1_000, 2_000, 4_000] {
+        let set = Linkage { problems: n, records: 4, ..Linkage::default() }.make();
+        let weights = vec![1.0; set.features.cols()];
+        let matcher = Matcher { scale: Scale::Query, ..Matcher::unlearned(&set, weights) };
+        let (size, all) = (format!("{n} problems"), set.all());
+        let seconds = fastest(|| matcher.scores_of(&set, &all).map(drop))?;
+        line("scores of all problems, scale=query", &size, seconds, n as f64);
+        let seconds = fastest(|| (0..n).try_for_each(|p| matcher.scores(&set, p).map(drop)))?;
+        line("the same, problem by problem", &size, seconds, n as f64);
+    }
+    Ok(())
 }
 
 /// Sets of 12 labels with links of size 0.1 around a core of `c`.

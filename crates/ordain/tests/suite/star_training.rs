@@ -215,7 +215,7 @@ fn settings_are_read_back_and_refused() {
     let set = Scenes { items: 60, ..Scenes::default() }.make();
     let fit = |text: &str| text.parse::<CStar>().unwrap().fit(&TagTraining::new(&set, &set.all()), &Watch::NOBODY);
     assert!(fit("cstar[core=nonsense]").unwrap_err().to_string().contains("nonsense"));
-    assert!(fit("cstar[core=15]").unwrap_err().to_string().contains("at most 10"));
+    assert!("cstar[core=15]".parse::<CStar>().unwrap_err().to_string().contains("at most 10"));
 }
 
 /// Items with a feature per label that says whether it applies, and some labels unknown.
