@@ -1,7 +1,7 @@
 //! Data that are made up or read from files, as arrays.
 
 use crate::raised;
-use crate::work::work;
+use crate::work::reading;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use ordain::data::synthetic::{Linkage, Scenes, Synthetic};
 use ordain::data::{
@@ -207,7 +207,7 @@ pub(crate) fn read_letor<'py>(
     sparse: bool,
 ) -> PyResult<Documents<'py>> {
     let (missing, fill) = gaps(missing)?;
-    let mut set = work(py, None, || {
+    let mut set = reading(py, move || {
         let (mut set, _) = read(&[vec![path]], missing).map_err(reworded)?;
         if let Some(n) = n_features {
             numbered(&mut set, n)?;
@@ -278,7 +278,7 @@ pub(crate) fn read_multilabel<'py>(
     sparse: bool,
 ) -> PyResult<Items<'py>> {
     let (missing, fill) = gaps(missing)?;
-    let set = work(py, None, || {
+    let set = reading(py, move || {
         let reading = TagReading { missing, labels, known: vec![], category, id, ignore };
         let (mut set, _) = read_tags(&[vec![path]], &reading).map_err(reworded)?;
         if let Some(fill) = fill {
@@ -322,7 +322,7 @@ pub(crate) fn read_matching<'py>(
             "split: expected pairs=, the table whose column split it goes by, found none",
         ));
     }
-    let set = work(py, None, || {
+    let set = reading(py, move || {
         let reading = MatchReading { missing, features, pairs, only };
         let (mut set, _) = read_matches(&[vec![path]], &reading).map_err(reworded)?;
         if let Some(fill) = fill {

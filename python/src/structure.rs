@@ -1,9 +1,11 @@
 //! The computational core on its own: assignments, sums over matchings and samples of them, head places, sets of labels.
 
 use crate::raised;
+use crate::work::stoppable;
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
 };
+use ordain::Interrupt;
 use ordain::random::Random;
 use ordain::structure::matching::assignment::{self, Work};
 use ordain::structure::matching::graph::Graph;
@@ -18,6 +20,9 @@ use std::cell::RefCell;
 
 /// From this many costs on, the interpreter lock is let go; below, that costs more than it is worth.
 const LARGE: usize = 2500;
+/// Work of fewer steps than this, and sums over so few items, are over before a thread of their own would have begun.
+const SHORT: usize = 1 << 20;
+const FEW: usize = 10;
 /// The largest cost in size.
 const LARGEST: f64 = 1e300;
 /// The largest score or log-weight in size: beyond, a double does not hold differences of 1, which probabilities are about.
@@ -69,9 +74,17 @@ pub(crate) fn linear_assignment<'py>(
             pairs(given, n, m, duals, work)
         }
     };
-    let solved =
-        if given.len() < LARGE { WORK.with_borrow_mut(solve) } else { py.detach(|| solve(&mut Work::default())) };
-    let mut found = solved.map_err(|error| misfit(given, m, maximize).unwrap_or_else(|| raised(error)))?;
+    let wrong = |error| misfit(given, m, maximize).unwrap_or_else(|| raised(error));
+    let mut found = if given.len() < LARGE {
+        WORK.with_borrow_mut(solve).map_err(wrong)?
+    } else {
+        // what is wrong with the costs is named by their place in the array that was given
+        stoppable(py, false, |stop| match solve(&mut Work::default().stopped_by(stop)) {
+            Err(ordain::Error::Interrupted) => Err(ordain::Error::Interrupted),
+            other => Ok(other),
+        })?
+        .map_err(wrong)?
+    };
     let (rows, cols) = (PyArray1::from_slice(py, &found.rows), PyArray1::from_slice(py, &found.cols));
     if !duals {
         return (rows, cols).into_pyobject(py);
@@ -198,12 +211,12 @@ fn law(weights: &PyReadonlyArray2<'_, f64>, null: &Nulls<'_>) -> PyResult<Law> {
 }
 
 /// An error of the library in which a setting of methods has its name in this module.
-fn reworded(error: ordain::Error) -> PyErr {
+fn reworded(error: ordain::Error) -> ordain::Error {
     match error {
         ordain::Error::Data { expected, found } => {
-            raised(ordain::Error::Data { expected: expected.replace("marginals=auto", "method=\"auto\""), found })
+            ordain::Error::Data { expected: expected.replace("marginals=auto", "method=\"auto\""), found }
         }
-        other => raised(other),
+        other => other,
     }
 }
 
@@ -221,15 +234,14 @@ pub(crate) fn permanent<'py>(
         return Err(raised(ordain::Error::unknown("method", method, Engine::ALL.map(Engine::name))));
     };
     let Law { graph, scores } = law(&weights, &null)?;
-    let (sum, table) = py
-        .detach(|| {
-            let mut table = vec![0.0; graph.table()];
-            // who asks for the exact sum gets it as far as it goes
-            let mut work = if by == Engine::Exact { engine::Work::on_request() } else { engine::Work::default() };
-            let sum = engine::log_sum(by, &graph, &scores, seed, &mut work, &mut table)?;
-            Ok((sum, table))
-        })
-        .map_err(reworded)?;
+    let (sum, table) = stoppable(py, graph.lesser() <= FEW, |stop| {
+        let mut table = vec![0.0; graph.table()];
+        // who asks for the exact sum gets it as far as it goes
+        let work = if by == Engine::Exact { engine::Work::on_request() } else { engine::Work::default() };
+        let mut work = work.stopped_by(stop);
+        let sum = engine::log_sum(by, &graph, &scores, seed, &mut work, &mut table).map_err(reworded)?;
+        Ok((sum, table))
+    })?;
     let (n, m) = (graph.left(), graph.right());
     let marginals = if graph.is_complete() {
         let mut table = table;
@@ -270,23 +282,23 @@ pub(crate) fn sample_matchings<'py>(
     }
     let size = if graph.null() { n + m } else { n.max(m) };
     let sum = !graph.null() && size <= subsets::LARGEST;
-    let samples = py.detach(|| match method {
-        "auto" if sum => from_sum(&graph, &scores, count, seed),
-        "exact" if sum => from_sum(&graph, &scores, count, seed),
-        "auto" | "deepar" => rejected(&graph, &scores, count, seed, size.min(huber_law::LARGEST_HEAD)),
-        "huber-law" => rejected(&graph, &scores, count, seed, 0),
-        "chain" => chained(&graph, &scores, count, seed),
+    let samples = stoppable(py, false, |stop| match method {
+        "auto" if sum => from_sum(&graph, &scores, count, seed, stop),
+        "exact" if sum => from_sum(&graph, &scores, count, seed, stop),
+        "auto" | "deepar" => rejected(&graph, &scores, count, seed, size.min(huber_law::LARGEST_HEAD), stop),
+        "huber-law" => rejected(&graph, &scores, count, seed, 0, stop),
+        "chain" => chained(&graph, &scores, count, seed, stop),
         "exact" => Err(ordain::Error::Data {
             expected: format!("at most {} items a side and no null for samples from the exact sum", subsets::LARGEST),
             found: if graph.null() { "null".into() } else { format!("{size} items") },
         }),
         _ => Err(ordain::Error::unknown("method", method, ["auto", "exact", "deepar", "huber-law", "chain"])),
     });
-    samples.map_err(raised)?.into_pyarray(py).reshape([count, n])
+    samples?.into_pyarray(py).reshape([count, n])
 }
 
 /// Independent samples from the sum over subsets; the lesser side is filled up by items that cost nothing.
-fn from_sum(graph: &Graph, scores: &[f64], count: usize, seed: u64) -> ordain::Result<Vec<i64>> {
+fn from_sum(graph: &Graph, scores: &[f64], count: usize, seed: u64, stop: Interrupt) -> ordain::Result<Vec<i64>> {
     let (n, m) = (graph.left(), graph.right());
     let size = n.max(m);
     let mut square = vec![f64::NEG_INFINITY; size * size];
@@ -296,7 +308,7 @@ fn from_sum(graph: &Graph, scores: &[f64], count: usize, seed: u64) -> ordain::R
         let (i, j) = graph.ends(e);
         square[i * size + j] = score;
     }
-    let sampler = match subsets::Sampler::new(&square, size, subsets::Work::default()) {
+    let sampler = match subsets::Sampler::new(&square, size, subsets::Work::default().stopped_by(stop.clone())) {
         // the names of rows are those of the square
         Err(ordain::Error::Infeasible { .. }) if n != m => {
             best::best(graph, scores, &mut best::Work::default())?;
@@ -307,6 +319,7 @@ fn from_sum(graph: &Graph, scores: &[f64], count: usize, seed: u64) -> ordain::R
     let (mut random, mut columns) = (Random::new(seed), vec![0; size]);
     let mut out = Vec::with_capacity(count * n);
     for _ in 0..count {
+        stop.check()?;
         sampler.draw(&mut random, &mut columns);
         out.extend(columns[..n].iter().map(|&j| if (j as usize) < m { i64::from(j) } else { -1 }));
     }
@@ -314,9 +327,16 @@ fn from_sum(graph: &Graph, scores: &[f64], count: usize, seed: u64) -> ordain::R
 }
 
 /// Independent samples by rejection.
-fn rejected(graph: &Graph, scores: &[f64], count: usize, seed: u64, head: usize) -> ordain::Result<Vec<i64>> {
+fn rejected(
+    graph: &Graph,
+    scores: &[f64],
+    count: usize,
+    seed: u64,
+    head: usize,
+    stop: Interrupt,
+) -> ordain::Result<Vec<i64>> {
     let settings = huber_law::Settings { head, cap: 1_000_000usize.saturating_add(count.saturating_mul(1000)) };
-    let (mut work, mut samples) = (huber_law::Work::default(), Samples::default());
+    let (mut work, mut samples) = (huber_law::Work::default().stopped_by(stop), Samples::default());
     let drawn = huber_law::draw(graph, scores, count, &settings, &mut Random::new(seed), &mut work, &mut samples)?;
     if drawn.accepted < count {
         return Err(ordain::Error::Data {
@@ -329,10 +349,10 @@ fn rejected(graph: &Graph, scores: &[f64], count: usize, seed: u64, head: usize)
 }
 
 /// Samples of a Markov chain.
-fn chained(graph: &Graph, scores: &[f64], count: usize, seed: u64) -> ordain::Result<Vec<i64>> {
-    let start = best::best(graph, scores, &mut best::Work::default())?.edges.to_vec();
+fn chained(graph: &Graph, scores: &[f64], count: usize, seed: u64, stop: Interrupt) -> ordain::Result<Vec<i64>> {
+    let start = best::best(graph, scores, &mut best::Work::default().stopped_by(stop.clone()))?.edges.to_vec();
     let (settings, mut random) = (chain::Settings::of(graph), Random::new(seed));
-    let (mut work, mut samples) = (chain::Work::default(), Samples::default());
+    let (mut work, mut samples) = (chain::Work::default().stopped_by(stop), Samples::default());
     chain::draw(graph, scores, &start, count, &settings, &mut random, &mut work, &mut samples)?;
     Ok(columns_of(graph, &samples))
 }
@@ -373,13 +393,11 @@ pub(crate) fn top_k_marginals<'py>(
         )));
     }
     let (n, heads) = (s.len(), k.min(s.len()));
-    let (log_z, table) = py
-        .detach(|| {
-            let mut table = vec![0.0; n * heads];
-            let log_z = places::log_sum(s, &c, &mut places::Work::default(), &mut table)?;
-            Ok((log_z, table))
-        })
-        .map_err(raised)?;
+    let (log_z, table) = stoppable(py, (n * heads) << heads < SHORT, |stop| {
+        let mut table = vec![0.0; n * heads];
+        let log_z = places::log_sum(s, &c, &mut places::Work::default().stopped_by(stop), &mut table)?;
+        Ok((log_z, table))
+    })?;
     if !log_z.is_finite() {
         return Err(PyValueError::new_err(
             "scores, discounts: expected lesser products of the two, found some beyond 1e300",
@@ -456,13 +474,11 @@ pub(crate) fn star_marginals<'py>(
 ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>)> {
     let scores = scores.as_slice()?;
     let star = star(scores, &links, &core)?;
-    let (log_z, p) = py
-        .detach(|| {
-            let mut p = vec![0.0; scores.len()];
-            let sum = StarSum::new(&star)?;
-            let log_z = sum.log_sum(scores, &Subsets { k, clamp: &[] }, &mut SumWork::default(), &mut p, None)?;
-            Ok((log_z, p))
-        })
-        .map_err(raised)?;
+    let (log_z, p) = stoppable(py, scores.len() << core.len().min(30) < SHORT, |stop| {
+        let mut p = vec![0.0; scores.len()];
+        let (sum, mut work) = (StarSum::new(&star)?, SumWork::default().stopped_by(stop));
+        let log_z = sum.log_sum(scores, &Subsets { k, clamp: &[] }, &mut work, &mut p, None)?;
+        Ok((log_z, p))
+    })?;
     Ok((log_z, p.into_pyarray(py)))
 }

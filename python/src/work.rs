@@ -1,13 +1,14 @@
 //! Work without the interpreter lock: on threads of its own, watched, and stopped by Ctrl-C.
 
 use crate::raised;
+use ordain::Interrupt;
 use ordain::solver::run::Watch;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -55,7 +56,102 @@ pub(crate) fn work<T: Send>(
     py.detach(|| pool.install(work)).map_err(raised)
 }
 
-/// Long work: `callback(share, word)` hears of it, and Ctrl-C, an exception of the callback or its answer `True` stops it.
+/// Waits for what comes out of the other end, and looks for signals meanwhile: `raise` is called with the exception of one, until it says that
+/// this is enough. Nothing comes out where the other end is closed.
+fn await_with_signals<T: Send>(
+    py: Python<'_>,
+    mut told: Receiver<T>,
+    mut raise: impl FnMut(PyErr) -> bool,
+) -> Option<T> {
+    loop {
+        let told = &mut told; // a receiver is for one thread at a time
+        match py.detach(move || told.recv_timeout(LOOK)) {
+            Ok(value) => return Some(value),
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(error) = py.check_signals()
+                    && raise(error)
+                {
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+/// Work on one thread that asks whether to stop: a signal does it, and its exception is raised. `short` work is not worth the thread.
+pub(crate) fn stoppable<T: Send>(
+    py: Python<'_>,
+    short: bool,
+    work: impl FnOnce(Interrupt) -> ordain::Result<T> + Send,
+) -> PyResult<T> {
+    if short {
+        return py.detach(|| work(Interrupt::default())).map_err(raised);
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let asked = stop.clone();
+    let asked = Interrupt::when(move || asked.load(Ordering::Relaxed));
+    let (tell, told) = channel::<()>();
+    let mut raise: Option<PyErr> = None;
+    let made = thread::scope(|scope| {
+        let handle = scope.spawn(move || {
+            let _open = tell; // closed at the end, also by a panic
+            work(asked)
+        });
+        await_with_signals(py, told, |error| {
+            raise.get_or_insert(error);
+            stop.store(true, Ordering::Relaxed);
+            false
+        });
+        py.detach(|| handle.join())
+    });
+    match (made, raise) {
+        (Err(panic), _) => std::panic::resume_unwind(panic),
+        (Ok(_), Some(error)) => Err(error),
+        (Ok(made), None) => made.map_err(raised),
+    }
+}
+
+/// Reading, which may wait for a pipe as long as that likes: a signal leaves it to itself, and its exception is raised at once. What is read
+/// then is thrown away; the threads are its own, so that nobody waits for them.
+pub(crate) fn reading<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> ordain::Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let pool = ThreadPoolBuilder::new().build();
+    let pool = pool.map_err(|error| PyRuntimeError::new_err(format!("cannot start threads to read: {error}")))?;
+    let (tell, told) = channel();
+    let handle = thread::spawn(move || {
+        let made = pool.install(work);
+        let _ = tell.send(made); // nobody listens once an exception is on its way
+    });
+    let mut raise = None;
+    let made = await_with_signals(py, told, |error| {
+        raise = Some(error);
+        true
+    });
+    match (made, raise) {
+        (_, Some(error)) => Err(error),
+        (Some(made), None) => made.map_err(raised),
+        (None, None) => match py.detach(|| handle.join()) {
+            Err(panic) => std::panic::resume_unwind(panic),
+            Ok(()) => Err(PyRuntimeError::new_err("the thread that reads ended without an answer")),
+        },
+    }
+}
+
+/// Waits until the other end is dropped. Other work of this pool goes on meanwhile, also that which the callback asks for.
+fn wait_for(heard: &Receiver<()>) {
+    while heard.try_recv() == Err(TryRecvError::Empty) {
+        let busy = rayon::yield_now() == Some(Yield::Executed);
+        if !busy && heard.recv_timeout(Duration::from_millis(1)) == Err(RecvTimeoutError::Disconnected) {
+            return;
+        }
+    }
+}
+
+/// Long work: `callback(share, word)` hears of it, and Ctrl-C, an exception of the callback or its answer `True` stops it. The work waits for
+/// its callback, so that nothing is done between a word and its answer.
 ///
 /// Returns what was made, the best so far where it was stopped, and the exception that is to be raised then.
 pub(crate) fn watched<T: Send>(
@@ -66,21 +162,29 @@ pub(crate) fn watched<T: Send>(
 ) -> PyResult<(T, Option<PyErr>)> {
     let pool = pool(threads)?;
     let stop = AtomicBool::new(false);
-    let (tell, mut told) = channel::<(f64, String)>();
+    let (tell, mut told) = channel::<(f64, String, Sender<()>)>();
+    let listens = callback.is_some();
     let mut raise: Option<PyErr> = None;
     let made = thread::scope(|scope| {
         let stop = &stop;
         let handle = scope.spawn(move || {
             let tell = |share: f64, word: &str| {
-                let _ = tell.send((share, word.to_owned())); // nobody listens once an exception is on its way
+                if listens {
+                    let (hears, heard) = channel();
+                    let _ = tell.send((share, word.to_owned(), hears)); // it listens to the end
+                    wait_for(&heard);
+                }
             };
             pool.install(|| work(&Watch { stop, tell: &tell }))
         });
         loop {
             let told = &mut told; // a receiver is for one thread at a time
-            let heard = match py.detach(move || told.recv_timeout(LOOK)) {
-                Ok((share, word)) => callback.map_or(Ok(false), |call| call.call1((share, word))?.is_truthy()),
-                Err(RecvTimeoutError::Timeout) => Ok(false),
+            let (heard, _waits) = match py.detach(move || told.recv_timeout(LOOK)) {
+                Ok((share, word, waits)) => {
+                    let heard = callback.map_or(Ok(false), |call| call.call1((share, word))?.is_truthy());
+                    (heard, Some(waits))
+                }
+                Err(RecvTimeoutError::Timeout) => (Ok(false), None),
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             match heard.and_then(|enough| py.check_signals().map(|()| enough)) {

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -75,7 +74,7 @@ def test_damaged_files_never_end_the_interpreter(kind, tmp_path, data):
         while other == whole:  # two changes may undo each other
             other = mutated(whole, rng)
         (tmp_path / f"{i:03}.ordain").write_bytes(other)
-    done = subprocess.run([sys.executable, "-c", LOADER, str(tmp_path)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", LOADER, str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-500:]
     refused, loaded = map(int, done.stdout.split())
     assert (refused, loaded) == (300, 0)  # a checksum covers every byte
@@ -90,21 +89,26 @@ def test_damaged_pickles_are_refused(data):
 
 
 LONG = """
-import sys, time, threading, os, signal, numpy as np
+import sys, threading, os, signal, numpy as np
 from ordain import RankMatch
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60000, 40)).astype(np.float32); qid = np.arange(60000) // 120
 y = np.clip(np.round(X[:, 0] + rng.normal(size=60000)), 0, 4)
-model = RankMatch(places=9, scale="query", tol=1e-12, max_iter=10**6)
+model = RankMatch(places=3, scale="query", tol=1e-13, max_iter=10**6)  # the whole choice would take minutes
+second = threading.Event()
+words = []
+def hear(share, word):
+    words.append(word)
+    if len(words) == 2:
+        second.set()  # one candidate is finished, and the next one begins when this returns
 def press():
-    time.sleep(2.0)
-    press.at = time.time()
+    second.wait()
     os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=press).start()
 try:
-    model.fit(X, y, qid=qid)
+    model.fit(X, y, qid=qid, callbacks=hear)
 except KeyboardInterrupt:
-    print(time.time() - press.at)
+    print(len(words))
     if hasattr(model, "facts_"):
         assert model.facts_["stop"] == "interrupted", model.facts_["stop"]
         assert np.isfinite(model.predict(X, qid=qid)).all()
@@ -116,11 +120,11 @@ else:
 """
 
 
-def test_ctrl_c_stops_within_a_second_and_keeps_the_best_so_far():
-    done = subprocess.run([sys.executable, "-c", LONG], capture_output=True, text=True, timeout=120)
+def test_ctrl_c_stops_and_keeps_the_best_so_far():
+    done = subprocess.run([sys.executable, "-c", LONG], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-800:]
     first, second = done.stdout.split("\n")[:2]
-    assert float(first) < 1.0
+    assert 2 <= int(first) < 5  # of nine candidates; how far the second one got does not matter
     kept, value = second.split()
     assert kept == "kept"
     assert float(value) > 0.5
@@ -131,8 +135,17 @@ def test_callbacks_hear_and_stop(data):
     RankSVM().fit(data.X, data.y, qid=data.qid, callbacks=[lambda share, word: heard.append((share, word))])
     assert heard
     assert all(0 <= share <= 1 and isinstance(word, str) for share, word in heard)
-    stopped = RankMatch(scale="query").fit(data.X, data.y, qid=data.qid, callbacks=lambda share, word: True)
+    words = []
+
+    def second(share, word):
+        words.append(word)
+        return len(words) == 2
+
+    stopped = RankMatch(scale="query").fit(data.X, data.y, qid=data.qid, callbacks=second)
     assert stopped.facts_["stop"] == "interrupted"
+    assert len(words) == 2
+    with pytest.raises(RuntimeError, match="before there was anything to keep"):
+        RankMatch(scale="query").fit(data.X, data.y, qid=data.qid, callbacks=lambda share, word: True)
 
     def wrong(share, word):
         raise RuntimeError("no more")
@@ -179,22 +192,97 @@ def test_fits_run_side_by_side(data):
 
 
 def test_other_threads_go_on_while_it_works():
-    more = made(queries=400, documents=100, features=40)
-    ticks, done = [0], threading.Event()
+    more = made(queries=100, documents=50, features=20)
+    begun, done = threading.Event(), threading.Event()
 
-    def tick():
-        while not done.is_set():
-            ticks[0] += 1
-            time.sleep(0.001)
+    def other():
+        begun.wait()
+        assert sum(range(1000)) == 499500
+        done.set()
 
-    thread = threading.Thread(target=tick)
+    def hear(share, word):
+        begun.set()
+        return done.is_set()
+
+    thread = threading.Thread(target=other)
     thread.start()
-    start = time.perf_counter()
-    RankMatch(scale="query", lambda_=1e-3, n_threads=1).fit(more.X, more.y, qid=more.qid)
-    seconds = time.perf_counter() - start
-    done.set()
-    thread.join()
-    assert ticks[0] > 100 * seconds  # a lock that is held would leave none
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1000)  # the other thread runs only where this one lets the lock go: while it works
+    try:
+        model = RankMatch(places=3, tol=1e-13, max_iter=10**6).fit(more.X, more.y, qid=more.qid, callbacks=hear)
+    finally:
+        sys.setswitchinterval(usual)
+        thread.join()
+    assert model.facts_["stop"] == "interrupted"  # with the lock held it would have gone on to its end
+
+
+STOPPED = {
+    "assignment": "_ordain.linear_assignment, np.outer(np.arange(4000.0), np.arange(4000.0))",
+    "permanent": "partial(_ordain.permanent, null=None, method='sinkhorn', seed=0), 50 * rng.normal(size=(1500, 1500))",
+    "samples": "partial(_ordain.sample_matchings, count=2_000_000, null=None, method='chain', seed=0), rng.normal(size=(40, 40))",
+    "places": "partial(_ordain.top_k_marginals, k=12, discounts=None), rng.normal(size=30_000)",
+}
+
+INTERRUPTED = """
+import os, signal, sys, threading, numpy as np
+from functools import partial
+from ordain import _ordain
+rng = np.random.default_rng(0)
+work, data = {work}
+go = threading.Event()
+def press():
+    go.wait()
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=press).start()
+sys.setswitchinterval(1000)  # the other thread runs when this one lets the lock go, which is inside the work
+out = []
+go.set()
+try:
+    out.extend(map(work, [data]))  # what the work returns would be kept, whenever the signal is seen
+except KeyboardInterrupt:
+    print("interrupted", len(out))
+else:
+    print("ended", len(out))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="signals of another system")
+@pytest.mark.parametrize("kind", STOPPED)
+def test_ctrl_c_stops_the_computational_core(kind):
+    script = INTERRUPTED.replace("{work}", STOPPED[kind])
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-800:]
+    assert done.stdout.split() == ["interrupted", "0"]
+
+
+READING = """
+import os, signal, sys, threading, ordain
+path = sys.argv[1]
+os.mkfifo(path)
+def feed():
+    with open(path, "w") as pipe:  # opens when the reader does
+        for i in range(20_000):  # more than a pipe holds: the reader has begun, and waits for an end that never comes
+            pipe.write(f"{i % 3} qid:{i // 50} 1:{i}\\n")
+        pipe.flush()
+        os.kill(os.getpid(), signal.SIGINT)
+        never.wait()
+never = threading.Event()
+threading.Thread(target=feed, daemon=True).start()
+try:
+    ordain.read_letor(path)
+except KeyboardInterrupt:
+    print("interrupted")
+X, y, qid = ordain.make_ranking(20)
+print(ordain.RankSVM(lambda_=1.0, scale="query", n_threads=1).fit(X, y, qid=qid).score(X, y, qid=qid) > 0.5, flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_ctrl_c_leaves_a_pipe_that_does_not_end(tmp_path):
+    done = subprocess.run([sys.executable, "-c", READING, tmp_path / "pipe"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-800:]
+    assert done.stdout.split() == ["interrupted", "True"]  # and the threads are free for other work
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -204,7 +292,6 @@ def test_a_forked_process_has_threads_of_its_own(data):
     expected = model.predict(data.X, qid=data.qid)
     child = os.fork()
     if child == 0:
-        signal.alarm(20)
         same = (model.predict(data.X, qid=data.qid) == expected).all()
         again = RankSVM(scale="query", lambda_=0.1).fit(data.X, data.y, qid=data.qid)
         os._exit(0 if same and again._model.to_bytes() == model._model.to_bytes() else 1)

@@ -16,15 +16,34 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Set while there is work that can stop and save what it has.
 static STOPPABLE: AtomicBool = AtomicBool::new(false);
 
+/// What Ctrl-C does.
+#[derive(Debug, PartialEq)]
+enum Pressed {
+    /// The work stops and saves what it has.
+    Stop,
+    /// The program ends at once.
+    End,
+}
+
+/// The first Ctrl-C asks work that has something to save to stop; without such work it ends at once, and so does the second.
+fn pressed(interrupted: &AtomicBool, stoppable: &AtomicBool) -> Pressed {
+    let again = interrupted.swap(true, Ordering::SeqCst);
+    if again || !stoppable.load(Ordering::SeqCst) { Pressed::End } else { Pressed::Stop }
+}
+
 fn main() -> ExitCode {
     let command = args::Cli::command().mut_subcommand("fit", |fit| fit.after_help(plan::settings_help()));
     let cli = match command.clone().try_get_matches().and_then(|m| args::Cli::from_arg_matches(&m)) {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
-    // the first Ctrl-C asks the work to stop and save, if there is any; the second ends at once
-    let handled = ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::SeqCst) || !STOPPABLE.load(Ordering::SeqCst) {
+    let quiet = cli.common.quiet;
+    let handled = ctrlc::set_handler(move || match pressed(&INTERRUPTED, &STOPPABLE) {
+        Pressed::Stop if quiet => {}
+        Pressed::Stop => screen::complain("stopping, to save the best so far; Ctrl-C again ends at once"),
+        Pressed::End => {
+            ordain::data::abandon_writes();
+            screen::complain("interrupted");
             std::process::exit(130);
         }
     });
@@ -62,4 +81,18 @@ fn fail(error: &anyhow::Error) -> ExitCode {
     }
     screen::complain(&format!("error: {error:#}"));
     ExitCode::FAILURE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ctrl_c_stops_work_that_can_save_and_ends_everything_else() {
+        let (interrupted, stoppable) = (AtomicBool::new(false), AtomicBool::new(true));
+        assert_eq!(pressed(&interrupted, &stoppable), Pressed::Stop);
+        assert!(interrupted.load(Ordering::SeqCst));
+        assert_eq!(pressed(&interrupted, &stoppable), Pressed::End);
+        assert_eq!(pressed(&AtomicBool::new(false), &AtomicBool::new(false)), Pressed::End);
+    }
 }

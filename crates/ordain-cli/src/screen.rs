@@ -52,7 +52,7 @@ impl Screen {
         }
     }
 
-    /// Progress of long work: a bar on a terminal, else a line per 10 % of work that takes longer than a second.
+    /// Progress of long work: a bar on a terminal, else a line per 10 % of work that takes longer than a second, and with `-v` a line for each part of it.
     pub(crate) fn progress(&self) -> Progress {
         let bar = (!self.quiet && io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::new(1000);
@@ -61,7 +61,7 @@ impl Screen {
             }
             bar
         });
-        Progress { bar, quiet: self.quiet, state: Mutex::new((Instant::now(), 0)) }
+        Progress { bar, quiet: self.quiet, verbose: self.verbose, state: Mutex::new((Instant::now(), 0)) }
     }
 }
 
@@ -69,6 +69,7 @@ impl Screen {
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     quiet: bool,
+    verbose: bool,
     state: Mutex<(Instant, u32)>,
 }
 
@@ -77,6 +78,10 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.set_position((share * 1000.0) as u64);
             bar.set_message(what.to_owned());
+            return;
+        }
+        if self.verbose {
+            complain(&format!("{:.0} %: {what}", (share * 100.0).floor()));
             return;
         }
         let Ok(mut state) = self.state.lock() else { return };

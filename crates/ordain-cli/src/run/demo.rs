@@ -48,7 +48,7 @@ fn rank(folder: &Path, screen: &Screen) -> Result<()> {
     let model = folder.join("model.ordain");
     let (set, _) = data::read(&[vec![train.clone()]], data::Missing::Error)?;
     let fitted =
-        super::watched(screen, |watch| method::RankMatch::default().fit(&Training::new(&set, &set.all()), watch))?;
+        super::followed(screen, |watch| method::RankMatch::default().fit(&Training::new(&set, &set.all()), watch))?;
     model_file::save(&fitted, &model)?;
     let (model, test, report) = (model.display(), test.display(), report.display());
     screen.say(&format!(

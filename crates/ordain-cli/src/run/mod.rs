@@ -49,8 +49,13 @@ pub(crate) fn run(cli: Cli, mut command: clap::Command) -> Result<()> {
 
 /// Work that tells its progress and that Ctrl-C stops, with something to save.
 fn watched<T>(screen: &Screen, work: impl FnOnce(&Watch) -> T) -> T {
-    let progress: Progress = screen.progress();
     crate::STOPPABLE.store(true, Ordering::SeqCst);
+    followed(screen, work)
+}
+
+/// Work that tells its progress and leaves nothing where it is not finished: Ctrl-C ends it at once.
+fn followed<T>(screen: &Screen, work: impl FnOnce(&Watch) -> T) -> T {
+    let progress: Progress = screen.progress();
     work(&Watch { stop: &crate::INTERRUPTED, tell: &|share, what| progress.tell(share, what) })
 }
 

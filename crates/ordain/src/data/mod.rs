@@ -53,7 +53,7 @@ pub use shape_context::{Context, mean_distance, normalised, shape_contexts};
 pub use silhouettes::read_contours;
 pub use sniff::is_tags;
 pub(crate) use source::peek;
-pub use source::{is_stream, read_lines, read_whole, write_whole};
+pub use source::{abandon_writes, is_stream, read_lines, read_whole, write_whole};
 pub use strings::Strings;
 pub use tag_write::{side_file, write_tags};
 pub use tagging::{TagReading, read_tags};

@@ -240,10 +240,46 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<
     }
     let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(fail)?;
+    let unfinished = Unfinished::new(file.path());
     pack(packing, &mut file, fill).and_then(|()| file.as_file().sync_all()).map_err(fail)?;
     keep_mode(&target, file.as_file()).map_err(fail)?;
+    let mut open = unfinished.list();
     file.persist(&target).map_err(|e| fail(e.error))?;
+    open.retain(|path| *path != unfinished.0);
     Ok(())
+}
+
+/// Files that are being written, under their passing names.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(vec![]);
+
+/// One of them.
+struct Unfinished(PathBuf);
+
+impl Unfinished {
+    fn new(path: &Path) -> Self {
+        let own = Self(path.into());
+        own.list().push(path.into());
+        own
+    }
+
+    fn list(&self) -> MutexGuard<'static, Vec<PathBuf>> {
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        self.list().retain(|path| *path != self.0);
+    }
+}
+
+/// Removes what [`write_whole`] has not finished, and lets nothing be finished any more: for a program that ends at once.
+pub fn abandon_writes() {
+    let mut open = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    for path in open.drain(..) {
+        let _ = std::fs::remove_file(path); // it may be gone already
+    }
+    std::mem::forget(open); // whoever is about to finish waits for the end
 }
 
 fn pack(packing: &str, file: &mut dyn Write, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
@@ -315,6 +351,26 @@ mod tests {
             assert!(all == format!("{text}no end").as_bytes());
         }
         assert_eq!(plain_name(Path::new("a/rank.train.zst")), Path::new("a/rank.train"));
+    }
+
+    #[test]
+    fn what_is_being_written_is_known_and_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new");
+        let own = || {
+            let open = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+            open.iter().filter(|path| path.starts_with(dir.path())).cloned().collect::<Vec<_>>()
+        };
+        let mut during = vec![];
+        write_whole(&path, |out| {
+            during = own();
+            out.write_all(b"text")
+        })
+        .unwrap();
+        assert_eq!(during.len(), 1);
+        assert!(during[0] != path && !during[0].exists() && path.exists());
+        let _ = write_whole(&path, |_| Err(io::Error::other("no")));
+        assert!(own().is_empty());
     }
 
     #[test]

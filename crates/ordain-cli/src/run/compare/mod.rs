@@ -9,8 +9,8 @@ mod tags;
 pub(super) use show::calibration;
 pub(super) use tags::{links, tag_reliability};
 
+use super::check_output;
 use super::evaluate::{BOOTSTRAP, strongest};
-use super::{check_interrupt, check_output};
 use crate::args::Compare;
 use crate::plan::{self, Measures, Usage};
 use crate::report::{Bin, PicturePart, PlacesPart, PlanePart, Reliability};
@@ -256,7 +256,7 @@ pub(super) fn run_and_tell(args: &Compare, screen: &Screen) -> Result<Vec<f64>> 
     };
     let folded = args.train.is_none();
     let mut tested: Vec<String> = vec![];
-    super::watched(screen, |watch| -> Result<()> {
+    super::followed(screen, |watch| -> Result<()> {
         for (done, &name) in folds.iter().enumerate() {
             let (set, fold) = match &rounds {
                 Rounds::Cuts(set, all) => (set.clone(), all[name - first].clone()),
@@ -279,7 +279,6 @@ pub(super) fn run_and_tell(args: &Compare, screen: &Screen) -> Result<Vec<f64>> 
                 };
                 let tell = |share: f64, _: &str| (watch.tell)((before + share) / total, &what);
                 entry.round(&set, &fold, &protocol, &Watch { stop: watch.stop, tell: &tell })?;
-                check_interrupt()?;
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! `ordain demo match`: a silhouette that is sheared, whose points are found again; and two registers of people.
 
 use crate::args::{Cli, Command};
-use crate::run::{compare, watched};
+use crate::run::{compare, followed};
 use crate::screen::Screen;
 use anyhow::Result;
 use clap::Parser;
@@ -64,7 +64,7 @@ pub(in crate::run) fn run(folder: &Path, screen: &Screen) -> Result<()> {
     let training = MatchTraining { valid: Some(&units[1]), ..MatchTraining::new(&set, &units[0]) };
     let model = at("model.ordain");
     let method: MatchMethod = METHODS[0].parse()?;
-    model_file::save_match(&watched(screen, |watch| method.fit(&training, watch))?, &model)?;
+    model_file::save_match(&followed(screen, |watch| method.fit(&training, watch))?, &model)?;
     let linked = registers(folder, screen)?;
     let (model, test, report) = (model.display(), test.display(), report.display());
     screen.say(&format!(
@@ -112,7 +112,7 @@ fn registers(folder: &Path, screen: &Screen) -> Result<String> {
     let units: Vec<Vec<u32>> = ranges.into_iter().map(|range| range.map(|p| p as u32).collect()).collect();
     let (learned, tested) = (set.only(&units[0]), &units[1]);
     let method = MatchMap { null: true, ..MatchMap::default() };
-    let fitted = watched(screen, |watch| method.fit(&MatchTraining::new(&learned, &learned.all()), watch))?;
+    let fitted = followed(screen, |watch| method.fit(&MatchTraining::new(&learned, &learned.all()), watch))?;
     model_file::save_match(&fitted, &model)?;
     let metrics = [Kind::EdgePrecision, Kind::Recall, Kind::F1].map(|kind| Metric { kind, k: None });
     let result = fitted.matcher.evaluate(&set, tested, &metrics)?;

@@ -1,7 +1,7 @@
 //! `ordain demo annotate`: made-up scenes, a comparison, a model, and what questions save.
 
 use crate::args::{Cli, Command};
-use crate::run::{compare, watched};
+use crate::run::{compare, followed};
 use crate::screen::Screen;
 use anyhow::Result;
 use clap::Parser;
@@ -55,7 +55,7 @@ pub(in crate::run) fn run(folder: &Path, screen: &Screen) -> Result<()> {
     let mut core = String::new();
     for (name, path) in [(METHODS[0], &model), (METHODS[1], &alone)] {
         let method: CStar = name.parse()?;
-        let fitted = watched(screen, |watch| method.fit(&TagTraining::new(&set, &set.all()), watch))?;
+        let fitted = followed(screen, |watch| method.fit(&TagTraining::new(&set, &set.all()), watch))?;
         let names = fitted.tagger.star.core().iter().map(|&label| fitted.tagger.labels[label as usize].as_str());
         if path == &model {
             core = names.collect::<Vec<_>>().join(", ");

@@ -4,7 +4,7 @@ use crate::args::{CountArg, Simulate};
 use crate::plan::{Usage, usage};
 use crate::report::questions::{Curve, Page, Point};
 use crate::run::evaluate::{BOOTSTRAP, command_line};
-use crate::run::{check_interrupt, check_not_input, check_output, watched};
+use crate::run::{check_not_input, check_output, followed};
 use crate::screen::{Screen, four, table};
 use anyhow::{Context as _, Result};
 use ordain::ask::{self, Strategy};
@@ -67,7 +67,6 @@ pub(in crate::run) fn run(args: &Simulate, screen: &Screen) -> Result<()> {
     for (m, (path, model)) in models.iter().enumerate() {
         let share = (m as f64 / models.len() as f64, 1.0 / models.len() as f64);
         subjects.push(subject(args, (path, model), (&strategies, named), &questions, share, screen)?);
-        check_interrupt()?;
     }
     let items = subjects[0].all.first().map_or(0, |replayed| replayed.rows.len());
     let result = Outcome { questions: &questions, subjects: &subjects, items, count: count_name(args.count) };
@@ -142,7 +141,7 @@ fn subject(
     let told = args.count == CountArg::Oracle;
     let mut all = vec![];
     for (s, &strategy) in follows.iter().enumerate() {
-        let rows = watched(screen, |watch| {
+        let rows = followed(screen, |watch| {
             let share = (done + share * s as f64 / follows.len() as f64, share / follows.len() as f64);
             replay(tagger, &set, &units, (strategy, most, told), args.seed, share, watch)
         })?;
