@@ -23,6 +23,7 @@ mod missing;
 mod predict;
 mod questions;
 mod shell;
+mod speed;
 mod streams;
 mod support;
 mod tags;
