@@ -392,6 +392,10 @@ class Dorm(Ranker):
     ```text
     lambda/2 |w|² + mean over subsets of max over orders {loss + Σ_j c_j · w·x_order(j)} - that sum of the right order
     ```
+
+    Where several orders are right, `ties` says which counts: the best one at the weights, in rounds of convex problems
+    (the tightest bound on the loss), the mean of all (`average`), or one by the seed (`random`).
+
     Cost O(M³) for each subset of M documents and step. Parameters are those of `ordain fit dorm --help`.
     """
 

@@ -19,6 +19,29 @@ fn json_of_a_fit() {
     assert_eq!(place.bytes("new.ordain"), place.bytes("model.ordain"));
 }
 
+/// Fits that take rounds of convex problems say how many, in JSON, in the model and in words.
+#[test]
+fn rounds_are_reported() {
+    let place = Place::empty();
+    let four = (1..4).map(|q| format!("1 qid:{q} 1:3\n0 qid:{q} 1:2\n0 qid:{q} 1:0\n0 qid:{q} 1:-2\n"));
+    let (data, model) = (place.write("four.txt", &four.collect::<String>()), place.at("m.ordain"));
+    let fit = |method: &str| {
+        let done = well(&["fit", method, &data, "-o", &model, "--json"]);
+        (done.json(), well(&["inspect", &model, "--json"]).json(), well(&["inspect", &model]).out, done.err)
+    };
+    let (fitted, header, text, said) = fit("dorm[scale=none,subset=4,loss=p@1,lambda=0.1]");
+    for value in [&fitted, &header] {
+        assert!(number(&value["rounds"]) >= 1.0 && value["stop"] == "change", "{value}");
+        assert!((number(&value["objective"]) - 0.05).abs() < 1e-6 && number(&value["gap"]) < 1e-3, "{value}");
+        assert_eq!(value["settings"]["ties"], "best");
+    }
+    assert!((number(&header["weights"]["1"]) - 1.0).abs() < 1e-6, "{header}");
+    assert!(text.contains(" round, stop: change") && said.contains(" round (change)"), "{text}{said}");
+    let (fitted, header, text, _) = fit("dorm[scale=none,subset=4,loss=p@1,lambda=0.1,ties=average]");
+    assert!(fitted.get("rounds").is_none() && header.get("rounds").is_none() && !text.contains("round"), "{text}");
+    ordain(&["fit", "dorm[ties=sum]", &data, "-o", &model]).code(2).says("known are best, average, random");
+}
+
 #[test]
 fn a_fit_speaks_on_standard_error_only() {
     let place = Place::trained();
