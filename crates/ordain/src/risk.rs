@@ -18,6 +18,7 @@ pub struct Empirical<'a, C: Scorer, R: Surrogate> {
     weight: Vec<f64>,
     groups: Vec<Group<C::Work, R::Work>>,
     stop: Option<&'a AtomicBool>,
+    heeds: bool,
 }
 
 /// Leaves with [`Error::Interrupted`] where the flag is set.
@@ -71,6 +72,10 @@ impl Risk for Ridged<'_> {
             *g = (*g + strength * t) * unit;
         }
         Ok(value)
+    }
+
+    fn heed(&mut self, stop: bool) {
+        self.risk.heed(stop);
     }
 }
 
@@ -127,10 +132,10 @@ impl<'a, C: Scorer, R: Surrogate> Empirical<'a, C, R> {
             }
             start = end;
         }
-        Self { scorer, surrogate, weight, groups, stop: None }
+        Self { scorer, surrogate, weight, groups, stop: None, heeds: false }
     }
 
-    /// The same, but an evaluation ends with [`Error::Interrupted`] at the next example once the flag is set.
+    /// The same, but within the steps of a solver an evaluation ends with [`Error::Interrupted`] at the next example once the flag is set.
     pub fn stopped_by(self, stop: &'a AtomicBool) -> Self {
         Self { stop: Some(stop), ..self }
     }
@@ -147,7 +152,8 @@ impl<C: Scorer, R: Surrogate> Risk for Empirical<'_, C, R> {
     }
 
     fn value(&mut self, theta: &[f64], grad: &mut [f64]) -> Result<f64> {
-        let (scorer, surrogate, weight, stop) = (self.scorer, self.surrogate, &self.weight, self.stop);
+        let (scorer, surrogate, weight, stop) =
+            (self.scorer, self.surrogate, &self.weight, self.stop.filter(|_| self.heeds));
         let values: Result<Vec<f64>> = self
             .groups
             .par_iter_mut()
@@ -172,7 +178,8 @@ impl<C: Scorer, R: Surrogate> Risk for Empirical<'_, C, R> {
     }
 
     fn curvature(&mut self, v: &[f64], out: &mut [f64]) -> Result<bool> {
-        let (scorer, surrogate, weight, stop) = (self.scorer, self.surrogate, &self.weight, self.stop);
+        let (scorer, surrogate, weight, stop) =
+            (self.scorer, self.surrogate, &self.weight, self.stop.filter(|_| self.heeds));
         let there: Result<Vec<bool>> = self
             .groups
             .par_iter_mut()
@@ -199,7 +206,8 @@ impl<C: Scorer, R: Surrogate> Risk for Empirical<'_, C, R> {
     }
 
     fn hessian(&mut self, out: &mut [f64]) -> Result<bool> {
-        let (scorer, surrogate, weight, stop) = (self.scorer, self.surrogate, &self.weight, self.stop);
+        let (scorer, surrogate, weight, stop) =
+            (self.scorer, self.surrogate, &self.weight, self.stop.filter(|_| self.heeds));
         let d = scorer.dim();
         let longest = self.groups.iter().map(|group| group.slope.len()).max().unwrap_or(0);
         if longest * d > LARGEST_EXAMPLE {
@@ -244,5 +252,9 @@ impl<C: Scorer, R: Surrogate> Risk for Empirical<'_, C, R> {
 
     fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
         self.scorer.dot(a, b)
+    }
+
+    fn heed(&mut self, stop: bool) {
+        self.heeds = stop;
     }
 }

@@ -92,6 +92,9 @@ pub trait Risk {
     fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
         matrix::dot(a, b)
     }
+    /// Whether an evaluation is left where somebody stops the work: within the steps of a solver, which then has something to keep, and not
+    /// before the first.
+    fn heed(&mut self, _stop: bool) {}
 }
 
 /// Examples, each with a loss `max over outputs t of H(t)`, where `H(t) = loss(t) + score(t) − score(right)`, under a ridge

@@ -246,8 +246,14 @@ impl KernelLearner for BallRank {
         let pairs = ball.core().len();
         drop(ball);
         let fits: Vec<CoreFit> = if self.polish && !watch.stopped() {
-            let how =
-                Fitting { kernel: problem.kernel, lambda: problem.lambda, tol: self.tol.get(), max_iter: 100, watch };
+            let how = Fitting {
+                kernel: problem.kernel,
+                lambda: problem.lambda,
+                tol: self.tol.get(),
+                max_iter: 100,
+                watch,
+                kept: problem.kept,
+            };
             let polished: Result<Vec<CoreFit>> = blocks
                 .par_iter()
                 .zip(&made)

@@ -101,4 +101,8 @@ impl Risk for Centred<'_> {
         self.centre.pull_back(grad);
         Ok(value)
     }
+
+    fn heed(&mut self, stop: bool) {
+        self.risk.heed(stop);
+    }
 }

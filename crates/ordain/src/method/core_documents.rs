@@ -64,6 +64,21 @@ pub(crate) struct Fitting<'a> {
     pub max_iter: usize,
     /// Who may stop it.
     pub watch: &'a Watch<'a>,
+    /// Whether there is another fit to keep, so that this one may be left before it has begun.
+    pub kept: bool,
+}
+
+impl Fitting<'_> {
+    /// Leaves with [`Error::Interrupted`] where somebody stops it and there is something to keep.
+    fn go_on(&self) -> Result<()> {
+        if self.kept && self.watch.stopped() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// The kernel of the documents of a block.
+    pub(crate) fn gram(&self, block: &Block) -> Result<Gram> {
+        self.go_on()?;
+        Ok(Gram::new(&self.kernel, block.docs, block.d))
+    }
 }
 
 /// How core documents are chosen.
@@ -236,9 +251,7 @@ fn features(block: &Block, core: &[u32], how: &Fitting, factor: &Factor, inverse
     out.par_chunks_mut(CHUNK * r).zip(block.docs.par_chunks((CHUNK * d).max(1))).try_for_each_init(
         || (vec![0.0; CHUNK * r], vec![0.0; CHUNK * r]),
         |(k, made), (out, rows)| {
-            if how.watch.stopped() {
-                return Err(Error::Interrupted);
-            }
+            how.go_on()?;
             let (k, made) = (&mut k[..out.len()], &mut made[..out.len()]);
             how.kernel.block(rows, &docs, d, out);
             k.iter_mut().zip(&*out).for_each(|(k, &x)| *k = f64::from(x));
@@ -260,10 +273,7 @@ pub(crate) fn budget(blocks: &[Block], m: usize, choose: Choose, how: &Fitting, 
     let taught: Vec<Vec<u32>> = blocks.par_iter().map(Block::taught).collect();
     let all: usize = taught.iter().map(Vec::len).sum();
     if m >= all {
-        return blocks
-            .par_iter()
-            .map(|block| exact(block, &Gram::new(&how.kernel, block.docs, block.d), how, None))
-            .collect();
+        return blocks.par_iter().map(|block| exact(block, &how.gram(block)?, how, None)).collect();
     }
     match choose {
         Choose::Dual => by_dual(blocks, m, &taught, how, &mut Random::new(seed)),
@@ -443,7 +453,7 @@ mod tests {
     }
 
     fn how(kernel: Kernel, lambda: f64) -> Fitting<'static> {
-        Fitting { kernel, lambda, tol: 1e-6, max_iter: 100, watch: &Watch::NOBODY }
+        Fitting { kernel, lambda, tol: 1e-6, max_iter: 100, watch: &Watch::NOBODY, kept: false }
     }
 
     fn whole(block: &Block, how: &Fitting) -> CoreFit {

@@ -20,7 +20,6 @@ use crate::surrogate::star::{StarLikelihood, StarMargin, Target};
 use crate::traits::{Blocks, Scorer, Solver, Stop};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::sync::atomic::AtomicBool;
 
 /// Which labels have links.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -523,7 +522,7 @@ impl CStar {
         let TagLoss::PrecisionAt(k) = self.loss else {
             let targets: Vec<Target> = stage.cases.iter().cloned().map(Target::break_even).collect();
             let mut blocks = StarMargin::new(scorer, n, &point.core, &targets, lambda)?;
-            let mut solver = BlockFw::stopped_by(&mut blocks, tol, seed, Some(watch.stop))?;
+            let mut solver = BlockFw::new(&mut blocks, tol, seed)?.stopped_by(watch.stop);
             let report = run(&mut solver, self.max_iter(), 0, watch)?;
             return Ok(Solved { theta: solver.theta().to_vec(), report });
         };
@@ -545,7 +544,7 @@ impl CStar {
             theta[scorer.layout()[1].start] = 1.0;
         }
         let (core, max_iter) = (&point.core[..], self.max_iter());
-        let mut sets = BestSets { scorer: &scorer, core, targets, lambda, tol, seed, max_iter, stop: Some(watch.stop) };
+        let mut sets = BestSets { scorer: &scorer, core, targets, lambda, tol, seed, max_iter };
         let (theta, _, report) = cccp(&mut sets, Place::new(theta.clone(), theta), &|_| tol, watch)?;
         Ok(Solved { theta, report })
     }
@@ -782,7 +781,6 @@ struct BestSets<'a> {
     tol: f64,
     seed: u64,
     max_iter: usize,
-    stop: Option<&'a AtomicBool>,
 }
 
 impl Rounds for BestSets<'_> {
@@ -803,13 +801,13 @@ impl Rounds for BestSets<'_> {
     fn value(&mut self, theta: &[f64]) -> Result<f64> {
         let mut blocks = StarMargin::new(self.scorer, self.scorer.labels, self.core, &self.targets, self.lambda)?;
         let strength = blocks.strength();
-        objective(&mut blocks, &strength, theta, self.stop)
+        objective(&mut blocks, &strength, theta, None)
     }
 
     /// From zero: the solver goes by its dual, which knows no other start.
     fn solve(&mut self, _: &[f64], watch: &Watch) -> Result<(Vec<f64>, Report)> {
         let mut blocks = StarMargin::new(self.scorer, self.scorer.labels, self.core, &self.targets, self.lambda)?;
-        let mut solver = BlockFw::stopped_by(&mut blocks, self.tol, self.seed, self.stop)?;
+        let mut solver = BlockFw::new(&mut blocks, self.tol, self.seed)?.stopped_by(watch.stop);
         let report = run(&mut solver, self.max_iter, 0, watch)?;
         Ok((solver.theta().to_vec(), report))
     }
@@ -972,8 +970,7 @@ mod tests {
             let core: Vec<u32> = (0..(round % 3) as u32).collect();
             let tol = 1e-7;
             let (core, scorer) = (&core[..], &scorer);
-            let mut sets =
-                BestSets { scorer, core, targets, lambda: LAMBDA, tol, seed: 1, max_iter: 20_000, stop: None };
+            let mut sets = BestSets { scorer, core, targets, lambda: LAMBDA, tol, seed: 1, max_iter: 20_000 };
             let dim = scorer.dim() + core.len() * n;
             let mut start = vec![0.0; dim];
             start[scorer.layout()[1].start] = 1.0;

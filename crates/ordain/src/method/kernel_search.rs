@@ -180,6 +180,8 @@ pub(super) struct KernelProblem<'a> {
     pub(super) seed: u64,
     /// Whether the fit only serves a choice.
     pub(super) choosing: bool,
+    /// Whether there is another fit to keep.
+    pub(super) kept: bool,
 }
 
 /// What a fit came to.
@@ -507,6 +509,7 @@ impl<L: KernelLearner> Search<'_, L> {
                         pairs: stage.pairs,
                         seed: self.data.seed,
                         choosing: true,
+                        kept: best.is_some(),
                     };
                     let fit = match self.learner.solve(&problem, &mut carry, from.as_deref(), self.watch) {
                         Err(Error::Interrupted) if best.is_some() => break 'all,
@@ -574,6 +577,7 @@ impl<L: KernelLearner> Search<'_, L> {
             pairs: stage.pairs,
             seed: self.data.seed,
             choosing: false,
+            kept: chosen.is_some(),
         };
         let fit = self.learner.solve(&problem, &mut L::Carry::default(), None, self.watch)?;
         let ranker = self.ranker(stage.expansion(kernel, &fit.fits), at.scale, &scaling);

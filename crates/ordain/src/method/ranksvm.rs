@@ -256,6 +256,7 @@ impl KernelLearner for RankSvm {
             tol: self.tol.get(),
             max_iter: self.max_iter,
             watch,
+            kept: problem.kept,
         };
         let large = sizes.sum::<usize>() * most.unwrap_or(0) > LARGE;
         let fits = match most {
@@ -273,13 +274,7 @@ impl KernelLearner for RankSvm {
             }
             None => {
                 if carry.is_empty() {
-                    let gram = |block: &core_documents::Block| {
-                        if watch.stopped() {
-                            return Err(Error::Interrupted);
-                        }
-                        Ok(Gram::new(&problem.kernel, block.docs, block.d))
-                    };
-                    *carry = blocks.iter().map(gram).collect::<Result<_>>()?;
+                    *carry = blocks.iter().map(|block| how.gram(block)).collect::<Result<_>>()?;
                 }
                 let one = |(at, (block, gram)): (usize, (&_, &_))| {
                     core_documents::exact(block, gram, &how, from.map(|from| &from[at]))

@@ -78,12 +78,6 @@ pub fn objective<B: Blocks>(blocks: &mut B, strength: &[f64], theta: &[f64], sto
 impl<'a, B: Blocks> BlockFw<'a, B> {
     /// Starts at zero; stops at a certified gap of `tol`. The seed gives the order of the examples.
     pub fn new(blocks: &'a mut B, tol: f64, seed: u64) -> Result<Self> {
-        Self::stopped_by(blocks, tol, seed, None)
-    }
-
-    /// The same, but a pass ends with [`crate::Error::Interrupted`] at the next example once the flag is set. The best parameters are those of the
-    /// last certificate.
-    pub fn stopped_by(blocks: &'a mut B, tol: f64, seed: u64, stop: Option<&'a AtomicBool>) -> Result<Self> {
         let strength = blocks.strength();
         let (m, d) = (blocks.len(), strength.len());
         let first = |n: usize| {
@@ -108,10 +102,16 @@ impl<'a, B: Blocks> BlockFw<'a, B> {
             estimate: f64::INFINITY,
             certified: 0,
             work: B::Work::default(),
-            stop,
+            stop: None,
         };
         solver.certify()?;
         Ok(solver)
+    }
+
+    /// The same, but a pass ends with [`crate::Error::Interrupted`] at the next example once the flag is set. The best parameters are those of the
+    /// last certificate.
+    pub fn stopped_by(self, stop: &'a AtomicBool) -> Self {
+        Self { stop: Some(stop), ..self }
     }
 
     /// The examples.

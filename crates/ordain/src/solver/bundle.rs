@@ -160,8 +160,8 @@ impl<'a> Bundle<'a> {
     }
 }
 
-impl Solver for Bundle<'_> {
-    fn step(&mut self) -> Result<()> {
+impl Bundle<'_> {
+    fn make_step(&mut self) -> Result<()> {
         if !self.due {
             self.minimise_model();
             self.forget();
@@ -170,6 +170,15 @@ impl Solver for Bundle<'_> {
         self.cut()?;
         self.due = false;
         Ok(())
+    }
+}
+
+impl Solver for Bundle<'_> {
+    fn step(&mut self) -> Result<()> {
+        self.risk.heed(true);
+        let made = self.make_step();
+        self.risk.heed(false);
+        made
     }
 
     fn progress(&self) -> Progress {

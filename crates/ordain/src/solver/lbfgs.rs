@@ -122,8 +122,8 @@ impl<'a> Lbfgs<'a> {
     }
 }
 
-impl Solver for Lbfgs<'_> {
-    fn step(&mut self) -> Result<()> {
+impl Lbfgs<'_> {
+    fn make_step(&mut self) -> Result<()> {
         let p = self.direction();
         let slope = dot(&self.grad, &p);
         let rounding = 4.0 * f64::EPSILON * self.objective.abs();
@@ -155,6 +155,15 @@ impl Solver for Lbfgs<'_> {
         self.objective = self.evaluate(false)?;
         self.stalled = true;
         Ok(())
+    }
+}
+
+impl Solver for Lbfgs<'_> {
+    fn step(&mut self) -> Result<()> {
+        self.risk.heed(true);
+        let made = self.make_step();
+        self.risk.heed(false);
+        made
     }
 
     fn progress(&self) -> Progress {

@@ -181,8 +181,8 @@ impl<'a> Newton<'a> {
     }
 }
 
-impl Solver for Newton<'_> {
-    fn step(&mut self) -> Result<()> {
+impl Newton<'_> {
+    fn make_step(&mut self) -> Result<()> {
         let before = self.norm();
         // without a written-out Hessian there is nothing that could be old
         let fresh = !self.explicit || self.memory.hessian.is_empty();
@@ -218,6 +218,15 @@ impl Solver for Newton<'_> {
                 return Ok(());
             }
         }
+    }
+}
+
+impl Solver for Newton<'_> {
+    fn step(&mut self) -> Result<()> {
+        self.risk.heed(true);
+        let made = self.make_step();
+        self.risk.heed(false);
+        made
     }
 
     fn progress(&self) -> Progress {

@@ -42,6 +42,7 @@ pub struct StarLikelihood<'a, C: Scorer> {
     labels: usize,
     groups: Vec<Group<C::Work>>,
     stop: Option<&'a AtomicBool>,
+    heeds: bool,
 }
 
 #[derive(Default)]
@@ -69,10 +70,10 @@ impl<'a, C: Scorer> StarLikelihood<'a, C> {
             pairs: vec![0.0; core.len() * labels],
             ..Group::default()
         };
-        Self { scorer, core, cases, labels, groups: (0..count).map(group).collect(), stop: None }
+        Self { scorer, core, cases, labels, groups: (0..count).map(group).collect(), stop: None, heeds: false }
     }
 
-    /// The same, but an evaluation ends with [`crate::Error::Interrupted`] at the next item once the flag is set.
+    /// The same, but within the steps of a solver an evaluation ends with [`crate::Error::Interrupted`] at the next item once the flag is set.
     pub fn stopped_by(self, stop: &'a AtomicBool) -> Self {
         Self { stop: Some(stop), ..self }
     }
@@ -84,7 +85,7 @@ impl<C: Scorer> Risk for StarLikelihood<'_, C> {
     }
 
     fn value(&mut self, theta: &[f64], grad: &mut [f64]) -> Result<f64> {
-        let (scorer, cases, own, stop) = (self.scorer, self.cases, self.scorer.dim(), self.stop);
+        let (scorer, cases, own, stop) = (self.scorer, self.cases, self.scorer.dim(), self.stop.filter(|_| self.heeds));
         let (theta, links) = theta.split_at(own);
         let star = &Star::new(self.labels, self.core, links)?;
         let sum = &StarSum::new(star)?;
@@ -118,6 +119,10 @@ impl<C: Scorer> Risk for StarLikelihood<'_, C> {
         grad.fill(0.0);
         self.groups.iter().for_each(|group| axpy(1.0, &group.sum, grad));
         finite("the objective", values?.iter().sum())
+    }
+
+    fn heed(&mut self, stop: bool) {
+        self.heeds = stop;
     }
 }
 
