@@ -178,7 +178,7 @@ class TestLetor:
             read_letor(write(tmp_path, "a.txt", "1 qid:1 1:5\n0 qid:1 1;7\n"))
         with pytest.raises(ordain.FormatError, match="empty"):
             read_letor(write(tmp_path, "b.txt", ""))
-        with pytest.raises(ordain.FormatError, match="expected a file, found a folder"):
+        with pytest.raises(ordain.FormatError, match="expected a file or a pipe, found a folder"):
             read_letor(tmp_path)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import threading
@@ -219,7 +218,10 @@ def test_other_threads_go_on_while_it_works():
 STOPPED = {
     "assignment": "_ordain.linear_assignment, np.outer(np.arange(4000.0), np.arange(4000.0))",
     "permanent": "partial(_ordain.permanent, null=None, method='sinkhorn', seed=0), 50 * rng.normal(size=(1500, 1500))",
-    "samples": "partial(_ordain.sample_matchings, count=2_000_000, null=None, method='chain', seed=0), rng.normal(size=(40, 40))",
+    "samples": (
+        "partial(_ordain.sample_matchings, count=2_000_000, null=None, method='chain', seed=0), "
+        "rng.normal(size=(40, 40))"
+    ),
     "places": "partial(_ordain.top_k_marginals, k=12, discounts=None), rng.normal(size=30_000)",
 }
 

@@ -736,7 +736,8 @@ def test_an_interrupt_leaves_the_best_so_far():
     def interrupt(share, word):
         heard.append(word)
         if sum("choosing" in word for word in heard) == 3:
-            signal.raise_signal(signal.SIGINT)  # the handler runs before the callback returns, and the fit waits for that
+            # the handler runs before the callback returns, and the fit waits for that
+            signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y, callbacks=interrupt)

@@ -175,9 +175,12 @@ fn a_report_speaks_of_items_and_labels() {
 #[test]
 fn the_demo_shows_what_links_are_worth() {
     let place = Place::empty();
-    let done = well(&["demo", "annotate", "--out", &place.at("demo")]);
+    let done = well(&["demo", "all", "--out", &place.at("demo")]);
     for name in ["train.arff", "test.arff", "model.ordain", "independent.ordain", "report.html"] {
-        assert!(!place.bytes(&format!("demo/{name}")).is_empty(), "{name} is empty");
+        assert!(!place.bytes(&format!("demo/annotate/{name}")).is_empty(), "{name} is empty");
+    }
+    for task in ["rank", "match"] {
+        assert!(!place.bytes(&format!("demo/{task}/report.html")).is_empty(), "{task}");
     }
     assert!(done.err.contains("Break-even precision of the c-star"), "{}", done.err);
     let core = done
