@@ -56,6 +56,8 @@ mod _ordain {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // numpy's functions are found here, once: a signal that came meanwhile inside a call would end it in a panic
+        drop(numpy::PyArray1::<f64>::zeros(module.py(), 0, false));
         module.add("FormatError", module.py().get_type::<super::FormatError>())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
