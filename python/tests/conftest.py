@@ -2,12 +2,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+
+
+# A shell that starts the tests in the background makes them ignore SIGINT; tests of interrupts need it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Made(NamedTuple):

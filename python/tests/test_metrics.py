@@ -87,31 +87,6 @@ def test_trec(seed):
         )  # printed by it in single precision
 
 
-@SEEDS
-@pytest.mark.filterwarnings("ignore")
-def test_ranx(seed):
-    peer = pytest.importorskip("ranx")
-    y, _, qid = queries(seed)
-    score = np.random.default_rng(seed).permutation(len(y)) / 2.0  # ranx leaves ties to its sort
-    rows = [one for one in each(y, score, qid) if one[1].any()]  # and takes no query without a judged document
-    judged = peer.Qrels(
-        {str(q): {str(r): int(g) for r, g in zip(at, grades, strict=True)} for q, grades, _, at in rows}
-    )
-    run = peer.Run({str(q): {str(r): float(s) for r, s in zip(at, scores, strict=True)} for q, _, scores, at in rows})
-    kept = np.isin(qid, [q for q, *_ in rows])
-    for mine, theirs, rules in (
-        ("ndcg@5", "ndcg@5", {"convention": "trec"}),
-        ("ndcg@5", "ndcg_burges@5", {"convention": "standard"}),
-        ("map", "map", {}),
-        ("p@5", "precision@5", {}),
-        ("recall@5", "recall@5", {}),
-        ("mrr", "mrr", {}),
-        ("bep", "r-precision", {}),
-    ):
-        expected = peer.evaluate(judged, run, theirs)
-        assert metrics.mean(mine, y[kept], score[kept], qid[kept], **rules) == pytest.approx(expected, abs=1e-6), mine
-
-
 def contiguous(seed):
     y, score, qid = queries(seed)
     order = np.argsort(qid, kind="stable")
