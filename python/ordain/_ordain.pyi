@@ -33,7 +33,7 @@ __all__ = [
     "FormatError",
     "Matcher",
     "Ranker",
-    "Tagger",
+    "Annotator",
     "__version__",
     "fit_match",
     "fit_rank",
@@ -83,7 +83,7 @@ class Ranker:
     def explain(self, x: _Rows, names: _Names, qid: _Ids | None, above: int, below: int) -> list[_Reason]: ...
 
 @final
-class Tagger:
+class Annotator:
     @property
     def method(self) -> str: ...
     @property
@@ -174,7 +174,7 @@ def fit_tags(
     unknown: _Lists | None,
     valid_from: int | None,
     run: _Run,
-) -> tuple[Tagger, BaseException | None]: ...
+) -> tuple[Annotator, BaseException | None]: ...
 def fit_match(
     name: str,
     settings: _Settings,
@@ -187,8 +187,8 @@ def fit_match(
     valid_from: int | None,
     run: _Run,
 ) -> tuple[Matcher, BaseException | None]: ...
-def load(path: _Path) -> Ranker | Tagger | Matcher: ...
-def from_bytes(bytes: bytes) -> Ranker | Tagger | Matcher: ...
+def load(path: _Path) -> Ranker | Annotator | Matcher: ...
+def from_bytes(bytes: bytes) -> Ranker | Annotator | Matcher: ...
 def settings(name: str) -> list[tuple[str, str, str, str]]: ...
 def read_arrow(table: Any, take: list[str]) -> tuple[_Floats, list[str], dict[str, Any]]: ...
 def measure(

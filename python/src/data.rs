@@ -5,8 +5,8 @@ use crate::work::reading;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use ordain::data::synthetic::{Linkage, Scenes, Synthetic};
 use ordain::data::{
-    Columns, MatchReading, MatchSet, Missing, PointFeature, RankSet, Split, TagReading, TagSet, Truth, read,
-    read_matches, read_tags,
+    Columns, LabelReading, LabelSet, MatchReading, MatchSet, Missing, PointFeature, RankSet, Split, Truth, read,
+    read_labels, read_matches,
 };
 use ordain::matrix::Features;
 use pyo3::exceptions::PyValueError;
@@ -131,7 +131,7 @@ pub(crate) fn make_tagging<'py>(
 }
 
 /// A row per item, `yes` for the labels that apply to it; others 0, or `unknown`.
-fn indicators<T: Copy + Default>(set: &TagSet, yes: T, unknown: Option<T>) -> Vec<T> {
+fn indicators<T: Copy + Default>(set: &LabelSet, yes: T, unknown: Option<T>) -> Vec<T> {
     let n = set.labels.len();
     let mut out = vec![T::default(); set.len() * n];
     for (i, row) in out.chunks_exact_mut(n.max(1)).enumerate() {
@@ -279,8 +279,8 @@ pub(crate) fn read_multilabel<'py>(
 ) -> PyResult<Items<'py>> {
     let (missing, fill) = gaps(missing)?;
     let set = reading(py, move || {
-        let reading = TagReading { missing, labels, known: vec![], category, id, ignore };
-        let (mut set, _) = read_tags(&[vec![path]], &reading).map_err(reworded)?;
+        let reading = LabelReading { missing, labels, known: vec![], category, id, ignore };
+        let (mut set, _) = read_labels(&[vec![path]], &reading).map_err(reworded)?;
         if let Some(fill) = fill {
             let all = set.all();
             set.fill(fill, &all);

@@ -52,7 +52,7 @@ mod _ordain {
         linear_assignment, permanent, sample_matchings, star_argmax, star_marginals, top_k_marginals,
     };
     #[pymodule_export]
-    use super::tags::{Tagger, fit_tags};
+    use super::tags::{Annotator, fit_tags};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

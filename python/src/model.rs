@@ -3,7 +3,7 @@
 use crate::matches::Matcher;
 use crate::raised;
 use crate::rank::Ranker;
-use crate::tags::Tagger;
+use crate::tags::Annotator;
 use ordain::data::Missing;
 use ordain::method::{Method, Task};
 use ordain::metric::{Convention, Metric};
@@ -127,7 +127,7 @@ pub(crate) fn settings(name: &str) -> PyResult<Vec<(&'static str, &'static str, 
 fn python(py: Python<'_>, model: Model) -> PyResult<Py<PyAny>> {
     match model {
         Model::Rank(model) => Ranker { model }.into_py_any(py),
-        Model::Annotate(model) => Tagger { model }.into_py_any(py),
+        Model::Annotate(model) => Annotator { model }.into_py_any(py),
         Model::Match(model) => Matcher { model }.into_py_any(py),
     }
 }

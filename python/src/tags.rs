@@ -6,10 +6,10 @@ use crate::raised;
 use crate::work::{watched, work};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use ordain::ask::{self, Count, Known, Strategy};
-use ordain::data::{Columns, TagSet};
+use ordain::data::{Columns, LabelSet};
 use ordain::matrix::Features;
-use ordain::method::tagger::ranked;
-use ordain::method::{FittedTags, Method, TagPrediction, TagReason, TagTraining, TagWork, Task, Trainer};
+use ordain::method::annotator::ranked;
+use ordain::method::{FittedTags, LabelPrediction, LabelReason, LabelWork, Method, TagTraining, Task, Trainer};
 use ordain::metric::Convention;
 use ordain::model_file::{self, TagHeader};
 use ordain::structure::star::{Clamp, Subsets};
@@ -20,7 +20,7 @@ use std::num::NonZeroUsize;
 
 /// A fitted annotator.
 #[pyclass(frozen, module = "ordain._ordain")]
-pub(crate) struct Tagger {
+pub(crate) struct Annotator {
     pub(crate) model: FittedTags,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn fit_tags(
     unknown: Option<Lists<'_>>,
     valid_from: Option<usize>,
     run: Run<'_>,
-) -> PyResult<(Tagger, Option<PyErr>)> {
+) -> PyResult<(Annotator, Option<PyErr>)> {
     let Method::Annotate(method) = method(name, &settings)? else {
         return Err(raised(ordain::Error::unknown("method that annotates", name, Method::NAMES)));
     };
@@ -62,7 +62,7 @@ pub(crate) fn fit_tags(
         let means = means.as_deref();
         method.fit(&TagTraining { set: &set, train, valid, by, refit, seed, missing, means }, watch)
     })?;
-    Ok((Tagger { model }, raise))
+    Ok((Annotator { model }, raise))
 }
 
 /// Items with labels.
@@ -71,9 +71,9 @@ fn labelled(
     labels: Vec<String>,
     yes: &Lists<'_>,
     unknown: Option<&Lists<'_>>,
-) -> PyResult<TagSet> {
+) -> PyResult<LabelSet> {
     let (rows, n) = (features.rows(), labels.len());
-    let set = TagSet::new(features, columns, labels, lists(yes, rows, n)?).map_err(raised)?;
+    let set = LabelSet::new(features, columns, labels, lists(yes, rows, n)?).map_err(raised)?;
     match unknown {
         Some(unknown) => set.with_unknown(lists(unknown, rows, n)?).map_err(raised),
         None => Ok(set),
@@ -94,21 +94,21 @@ fn clamps((labels, yes): &Answers<'_>, rows: usize, n: usize) -> PyResult<Vec<Ve
     all.ok_or_else(|| PyValueError::new_err("expected an answer for each label that was asked about, found fewer"))
 }
 
-impl Tagger {
+impl Annotator {
     /// Features that the model was given.
     fn features(&self, x: &Rows<'_>, names: Option<Vec<String>>) -> PyResult<(Features, Columns)> {
-        let tagger = &self.model.tagger;
-        let (features, columns) = asked(x, names, &tagger.columns)?;
-        check_finite(&features, &columns, tagger.missing)?;
+        let annotator = &self.model.annotator;
+        let (features, columns) = asked(x, names, &annotator.columns)?;
+        check_finite(&features, &columns, annotator.missing)?;
         Ok((features, columns))
     }
 
     /// Items without labels, as the model wants them.
-    fn set(&self, x: &Rows<'_>, names: Option<Vec<String>>) -> PyResult<TagSet> {
+    fn set(&self, x: &Rows<'_>, names: Option<Vec<String>>) -> PyResult<LabelSet> {
         let (features, columns) = self.features(x, names)?;
         let none = vec![vec![]; features.rows()];
-        let mut set = TagSet::new(features, columns, self.model.tagger.labels.clone(), none).map_err(raised)?;
-        self.model.tagger.prepare(&mut set).map_err(raised)?;
+        let mut set = LabelSet::new(features, columns, self.model.annotator.labels.clone(), none).map_err(raised)?;
+        self.model.annotator.prepare(&mut set).map_err(raised)?;
         Ok(set)
     }
 
@@ -118,22 +118,22 @@ impl Tagger {
         py: Python<'py>,
         (x, names, answers): (&Rows<'py>, Option<Vec<String>>, Option<&Answers<'py>>),
         threads: Option<NonZeroUsize>,
-        pick: impl Fn(TagPrediction) -> Vec<T> + Send + Sync,
+        pick: impl Fn(LabelPrediction) -> Vec<T> + Send + Sync,
     ) -> PyResult<Bound<'py, PyArray2<T>>> {
-        let (set, n) = (self.set(x, names)?, self.model.tagger.labels.len());
+        let (set, n) = (self.set(x, names)?, self.model.annotator.labels.len());
         let known = answers.map(|answers| clamps(answers, set.len(), n)).transpose()?.unwrap_or_default();
         let values: Vec<T> = work(py, threads, || {
-            let all = self.model.tagger.predict_known(&set, &set.all(), &known)?;
+            let all = self.model.annotator.predict_known(&set, &set.all(), &known)?;
             Ok(all.into_par_iter().flat_map_iter(pick).collect())
         })?;
         values.into_pyarray(py).reshape([set.len(), n])
     }
 }
 
-model_methods!(Tagger, TagHeader, model_file::tags_to_bytes, model_file::save_tags);
+model_methods!(Annotator, TagHeader, model_file::tags_to_bytes, model_file::save_tags);
 
 #[pymethods]
-impl Tagger {
+impl Annotator {
     /// What labels are ranked by: probabilities, or differences of scores of a model by margin.
     fn values<'py>(
         &self,
@@ -165,7 +165,7 @@ impl Tagger {
         names: Option<Vec<String>>,
         threads: Option<NonZeroUsize>,
     ) -> PyResult<Bound<'py, PyArray2<i64>>> {
-        let pick = |said: TagPrediction| ranked(&said.values).into_iter().map(i64::from).collect();
+        let pick = |said: LabelPrediction| ranked(&said.values).into_iter().map(i64::from).collect();
         self.rows(py, (&x, names, None), threads, pick)
     }
 
@@ -198,11 +198,11 @@ impl Tagger {
         unknown: Option<Lists<'_>>,
         threads: Option<NonZeroUsize>,
     ) -> PyResult<(f64, Vec<String>)> {
-        let (metric, tagger) = (chosen_metric(&by.0, Task::Annotate)?, &self.model.tagger);
+        let (metric, annotator) = (chosen_metric(&by.0, Task::Annotate)?, &self.model.annotator);
         let by: Convention = by.1.parse().map_err(raised)?;
         let mut set = labelled(self.features(&x, names)?, labels, &yes, unknown.as_ref())?;
-        let (_, strange) = tagger.prepare(&mut set).map_err(raised)?;
-        let value = work(py, threads, || Ok(tagger.evaluate(&set, &set.all(), &[metric], &by)?.mean(0)))?;
+        let (_, strange) = annotator.prepare(&mut set).map_err(raised)?;
+        let value = work(py, threads, || Ok(annotator.evaluate(&set, &set.all(), &[metric], &by)?.mean(0)))?;
         Ok((if metric.is_loss() { -value } else { value }, strange))
     }
 
@@ -221,23 +221,23 @@ impl Tagger {
         threads: Option<NonZeroUsize>,
     ) -> PyResult<Option<Asked>> {
         let strategy: Strategy = strategy.parse().map_err(raised)?;
-        let (set, tagger) = (self.set(&x, names)?, &self.model.tagger);
-        let clamp = clamps(&answers, set.len(), tagger.labels.len())?.pop().unwrap_or_default();
+        let (set, annotator) = (self.set(&x, names)?, &self.model.annotator);
+        let clamp = clamps(&answers, set.len(), annotator.labels.len())?.pop().unwrap_or_default();
         let given = clamp.iter().filter(|&&clamp| clamp != Clamp::Free).count() + skipped.len();
         work(py, threads, || {
-            let (item, mut scratch) = (tagger.score(&set, &*tagger.scaled(&set)?, 0)?, TagWork::default());
+            let (item, mut scratch) = (annotator.score(&set, &*annotator.scaled(&set)?, 0)?, LabelWork::default());
             let known = Known { count: k.map_or(Count::Learned, Count::Told), clamp: &clamp, skipped: &skipped };
             let mut random = ask::generator(seed, 0, given);
-            let Some(next) = ask::next(tagger, &item, &known, strategy, &mut random, &mut scratch)? else {
+            let Some(next) = ask::next(annotator, &item, &known, strategy, &mut random, &mut scratch)? else {
                 return Ok(None);
             };
-            let (yes, no) = ask::sides(tagger, &item, &known, next.label, &mut scratch)?;
+            let (yes, no) = ask::sides(annotator, &item, &known, next.label, &mut scratch)?;
             let label = next.label as usize;
-            let probability = match (tagger.trainer, k) {
+            let probability = match (annotator.trainer, k) {
                 (Trainer::Margin, _) => None,
-                (Trainer::Likelihood, None) => Some(tagger.values(&item, &clamp, &mut scratch)?.0[label]),
+                (Trainer::Likelihood, None) => Some(annotator.values(&item, &clamp, &mut scratch)?.0[label]),
                 (Trainer::Likelihood, Some(k)) => {
-                    Some(tagger.values_at(&item, &Subsets { k, clamp: &clamp }, &mut scratch)?[label])
+                    Some(annotator.values_at(&item, &Subsets { k, clamp: &clamp }, &mut scratch)?[label])
                 }
             };
             Ok(Some((label, yes, no, probability, next.value)))
@@ -256,13 +256,13 @@ impl Tagger {
         below: Option<usize>,
         threads: Option<NonZeroUsize>,
     ) -> PyResult<Vec<Reason>> {
-        let (set, tagger) = (self.set(&x, names)?, &self.model.tagger);
+        let (set, annotator) = (self.set(&x, names)?, &self.model.annotator);
         let wrong = |expected: &str, found: String| ordain::Error::Data { expected: expected.into(), found };
         if row >= set.len() {
             return Err(raised(wrong("a row of X", format!("{row} of {}", set.len()))));
         }
         let reasons = work(py, threads, || {
-            let said = tagger.predict(&set, &[row as u32])?;
+            let said = annotator.predict(&set, &[row as u32])?;
             let mut rest = said.iter().flat_map(|item| ranked(&item.values)).map(|label| label as usize);
             let mut other = |given: Option<usize>| rest.find(|&label| given != Some(label));
             let (above, below) = match above {
@@ -270,11 +270,11 @@ impl Tagger {
                 None => (other(below), below.or_else(|| other(None))),
             };
             match (above, below) {
-                (Some(above), Some(below)) if above != below => tagger.explain(&set, row, above, below),
+                (Some(above), Some(below)) if above != below => annotator.explain(&set, row, above, below),
                 _ => Err(wrong("two different labels", "one".into())),
             }
         })?;
-        let one = |r: TagReason| {
+        let one = |r: LabelReason| {
             let link = r.what.starts_with("link to ");
             (r.what, r.above, r.below, link)
         };
@@ -283,7 +283,7 @@ impl Tagger {
 
     /// The number of a label.
     fn label(&self, name: &str) -> PyResult<usize> {
-        let labels = &self.model.tagger.labels;
+        let labels = &self.model.annotator.labels;
         let found = labels.iter().position(|label| label == name);
         found.ok_or_else(|| raised(ordain::Error::unknown("label", name, labels)))
     }
@@ -291,9 +291,9 @@ impl Tagger {
     /// Weights on scaled features, one row for each label, and what is added to each label.
     #[allow(clippy::type_complexity)]
     fn linear<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>)> {
-        let tagger = &self.model.tagger;
-        let (weights, added) = tagger.linear();
-        let (n, d) = (tagger.labels.len(), tagger.columns.names.len());
+        let annotator = &self.model.annotator;
+        let (weights, added) = annotator.linear();
+        let (n, d) = (annotator.labels.len(), annotator.columns.names.len());
         let rows: Vec<f64> = (0..n).flat_map(|label| weights.iter().skip(label).step_by(n).copied()).collect();
         Ok((rows.into_pyarray(py).reshape([n, d])?, added.into_pyarray(py)))
     }
@@ -301,7 +301,7 @@ impl Tagger {
     /// The links, one row for each label of the core.
     #[getter]
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let star = &self.model.tagger.star;
+        let star = &self.model.annotator.star;
         let core = star.core().len();
         let links: Vec<f64> = (0..core).flat_map(|c| star.links(c)).copied().collect();
         links.into_pyarray(py).reshape([core, star.len()])
@@ -310,7 +310,7 @@ impl Tagger {
     /// Whether labels have probabilities.
     #[getter]
     fn probabilistic(&self) -> bool {
-        self.model.tagger.trainer == Trainer::Likelihood
+        self.model.annotator.trainer == Trainer::Likelihood
     }
 
     /// Whether it does worse on validation than a classifier for each label.

@@ -3,7 +3,7 @@
 use crate::args;
 use anyhow::Result;
 use ordain::data::Missing;
-use ordain::data::{MatchReading, PointFeature, TagReading};
+use ordain::data::{LabelReading, MatchReading, PointFeature};
 use ordain::method::{Method, Task};
 use ordain::metric::{Convention, Discount, Empty, Gain, Metric, Short, Ties};
 
@@ -163,8 +163,8 @@ pub(crate) fn missing(args: &args::Reading) -> Missing {
 }
 
 /// How items with labels are read.
-pub(crate) fn tag_reading(args: &args::Reading) -> TagReading {
-    TagReading { missing: missing(args), labels: args.labels.clone(), ..TagReading::default() }
+pub(crate) fn tag_reading(args: &args::Reading) -> LabelReading {
+    LabelReading { missing: missing(args), labels: args.labels.clone(), ..LabelReading::default() }
 }
 
 /// How problems of matching are read.

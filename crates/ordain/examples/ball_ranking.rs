@@ -7,7 +7,7 @@
 #![allow(clippy::print_stdout)] // an example shows what it does
 
 use ordain::data::synthetic::Levels;
-use ordain::data::{ItemRows, RankSet, Retrieval, TagReading, TagSet, read_tags, write};
+use ordain::data::{ItemRows, LabelReading, LabelSet, RankSet, Retrieval, read_labels, write};
 use ordain::method::{RankMethod, Training};
 use ordain::metric::{Convention, evaluate};
 use ordain::solver::run::Watch;
@@ -82,7 +82,7 @@ fn head(name: &str, size: &str) {
 }
 
 /// Each half in turn to train on, with the whole other half to test on.
-fn halves(set: &TagSet, how: &Retrieval) -> ordain::Result<Vec<Fold>> {
+fn halves(set: &LabelSet, how: &Retrieval) -> ordain::Result<Vec<Fold>> {
     let mut folds = vec![];
     for [train, test] in [[ItemRows::Even, ItemRows::Odd], [ItemRows::Odd, ItemRows::Even]] {
         let train = Retrieval { rows: train, ..how.clone() }.make(set)?;
@@ -130,15 +130,15 @@ fn main() -> Done {
         }
     }
     let Some(data) = data else { return Ok(()) };
-    let read = |names: &[&str], reading: &TagReading| -> ordain::Result<TagSet> {
+    let read = |names: &[&str], reading: &LabelReading| -> ordain::Result<LabelSet> {
         let files: Vec<PathBuf> = names.iter().map(|name| Path::new(&data).join(name)).collect();
-        Ok(read_tags(&[files], reading)?.0)
+        Ok(read_labels(&[files], reading)?.0)
     };
-    let reading = TagReading {
+    let reading = LabelReading {
         category: Some("category".into()),
         id: Some("image".into()),
         ignore: vec!["name".into()],
-        ..TagReading::default()
+        ..LabelReading::default()
     };
     let corel = read(&["retrieval/wang-corel1k/features.csv.gz"], &reading)?;
     head("wang-corel1k by category, ten categories", "images");
@@ -149,7 +149,7 @@ fn main() -> Done {
     if !short {
         let files =
             ["mediamill-train.arff.gz", "mediamill-test.arff"].map(|f| format!("annotation/mediamill_reduced/{f}"));
-        let shots = read(&[&files[0], &files[1]], &TagReading::default())?;
+        let shots = read(&[&files[0], &files[1]], &LabelReading::default())?;
         let how =
             Retrieval { commonest: Some(10), at_most: Some(400), among_first: Some(1500), ..Retrieval::default() };
         head("mediamill_reduced, ten concepts", "shots");

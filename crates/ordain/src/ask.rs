@@ -1,12 +1,12 @@
 //! Which label to ask a person about next, and what such questions are worth.
 
-use crate::data::TagSet;
+use crate::data::LabelSet;
 use crate::error::{Error, Result};
-use crate::method::tagger::{median, ranked};
-use crate::method::{Scored, TagWork, Tagger, Trainer};
+use crate::method::annotator::{median, ranked};
+use crate::method::{Annotator, LabelWork, Scored, Trainer};
 use crate::random::Random;
+use crate::structure::star::sum::StarSum;
 use crate::structure::star::{Clamp, Subsets};
-use crate::structure::star_sum::StarSum;
 use std::fmt;
 use std::str::FromStr;
 
@@ -86,7 +86,7 @@ pub enum Count {
     /// So many: an oracle, as in \[QAP\].
     Told(usize),
     /// As many as the model thinks: its distribution, restricted to the numbers that the answers allow, and never certain;
-    /// see [`Tagger::numbers`].
+    /// see [`Annotator::numbers`].
     Learned,
 }
 
@@ -144,32 +144,38 @@ const NUMBERS: usize = 5;
 /// the precision that follows.
 ///
 /// Where the number of labels is [learned](Count::Learned), paper (and expected by margin) take the number nearest the median
-/// that leaves a choice, entropy averages the probabilities as [`Tagger::values`] does, and expected averages over the 5
+/// that leaves a choice, entropy averages the probabilities as [`Annotator::values`] does, and expected averages over the 5
 /// likeliest numbers that leave a choice; where one label is open, they ask about it, with the value 0. Answers restrict the
-/// distribution of the number, which is [never certain](Tagger::numbers), and do not weigh it otherwise.
+/// distribution of the number, which is [never certain](Annotator::numbers), and do not weigh it otherwise.
 pub fn next(
-    tagger: &Tagger,
+    annotator: &Annotator,
     item: &Scored,
     known: &Known,
     strategy: Strategy,
     random: &mut Random,
-    work: &mut TagWork,
+    work: &mut LabelWork,
 ) -> Result<Option<Question>> {
-    next_of(tagger, item, known, strategy, CANDIDATES, random, work)
+    next_of(annotator, item, known, strategy, CANDIDATES, random, work)
 }
 
 /// The best score of a set with a label that is open, and of one without it, given the answers.
 ///
 /// Both sets have the number of labels that was told, else the one nearest the median that leaves a choice; where one label
 /// alone is open, the set with it has a label more.
-pub fn sides(tagger: &Tagger, item: &Scored, known: &Known, label: u32, work: &mut TagWork) -> Result<(f64, f64)> {
-    let situation = Situation::new(tagger, item, known)?;
+pub fn sides(
+    annotator: &Annotator,
+    item: &Scored,
+    known: &Known,
+    label: u32,
+    work: &mut LabelWork,
+) -> Result<(f64, f64)> {
+    let situation = Situation::new(annotator, item, known)?;
     let (yes, no) = situation.number().map_or((situation.inside + 1, situation.inside), |k| (k, k));
     let mut best = |answer: Clamp, k: usize| {
         let (mut clamp, mut scores, mut set) = (situation.clamp.clone(), vec![], vec![]);
         clamp[label as usize] = answer;
-        tagger.scores_at(item, k, &mut scores);
-        tagger.star.max(&scores, &Subsets { k, clamp: &clamp }, &mut work.max, &mut set)
+        annotator.scores_at(item, k, &mut scores);
+        annotator.star.max(&scores, &Subsets { k, clamp: &clamp }, &mut work.max, &mut set)
     };
     Ok((best(Clamp::In, yes)?, best(Clamp::Out, no)?))
 }
@@ -182,20 +188,20 @@ pub fn generator(seed: u64, item: usize, answers: usize) -> Random {
 /// [`next`] with another number of candidates.
 #[doc(hidden)]
 pub fn next_of(
-    tagger: &Tagger,
+    annotator: &Annotator,
     item: &Scored,
     known: &Known,
     strategy: Strategy,
     candidates: usize,
     random: &mut Random,
-    work: &mut TagWork,
+    work: &mut LabelWork,
 ) -> Result<Option<Question>> {
-    strategy.check(tagger.trainer)?;
-    let situation = Situation::new(tagger, item, known)?;
+    strategy.check(annotator.trainer)?;
+    let situation = Situation::new(annotator, item, known)?;
     if situation.open.is_empty() || situation.decided() {
         return Ok(None);
     }
-    match (strategy, tagger.trainer) {
+    match (strategy, annotator.trainer) {
         (Strategy::Random, _) => {
             let label = situation.open[random.below(situation.open.len())];
             Ok(Some(Question { label, value: 0.0 }))
@@ -209,7 +215,7 @@ pub fn next_of(
 
 /// An item before a question.
 struct Situation<'a> {
-    tagger: &'a Tagger,
+    annotator: &'a Annotator,
     item: &'a Scored,
     clamp: Vec<Clamp>,
     /// Labels that may be asked about, ascending.
@@ -222,8 +228,8 @@ struct Situation<'a> {
 }
 
 impl<'a> Situation<'a> {
-    fn new(tagger: &'a Tagger, item: &'a Scored, known: &Known) -> Result<Self> {
-        let n = tagger.labels.len();
+    fn new(annotator: &'a Annotator, item: &'a Scored, known: &Known) -> Result<Self> {
+        let n = annotator.labels.len();
         if !(known.clamp.is_empty() || known.clamp.len() == n) || item.base.len() != n {
             return Err(Error::Data {
                 expected: format!("scores of {n} labels, and answers for all or none of them"),
@@ -237,11 +243,11 @@ impl<'a> Situation<'a> {
         let numbers = match known.count {
             Count::Told(k) if k < inside || k > inside + free => return Err(Error::NoSet { k, inside, free }),
             Count::Told(k) => vec![(k, 1.0)],
-            Count::Learned => tagger.open_numbers(item, &clamp),
+            Count::Learned => annotator.open_numbers(item, &clamp),
         };
         let open = |&i: &u32| clamp[i as usize] == Clamp::Free && !known.skipped.contains(&i);
         let open = (0..n as u32).filter(open).collect();
-        Ok(Self { tagger, item, clamp, open, inside, free, numbers })
+        Ok(Self { annotator, item, clamp, open, inside, free, numbers })
     }
 
     /// Whether sets of `k` labels leave a choice.
@@ -275,11 +281,11 @@ impl<'a> Situation<'a> {
         self.open.iter().copied().min_by(|&a, &b| key(a).total_cmp(&key(b)).then(a.cmp(&b)))
     }
 
-    fn paper(&self, work: &mut TagWork) -> Result<Option<Question>> {
+    fn paper(&self, work: &mut LabelWork) -> Result<Option<Question>> {
         let Some(k) = self.number() else { return Ok(self.any()) };
         let mut scores = vec![];
-        self.tagger.scores_at(self.item, k, &mut scores);
-        let (best, next) = self.tagger.star.two_best(&scores, &self.over(k), &mut work.max)?;
+        self.annotator.scores_at(self.item, k, &mut scores);
+        let (best, next) = self.annotator.star.two_best(&scores, &self.over(k), &mut work.max)?;
         let Some(next) = next else { return Ok(None) };
         let only = |a: &[u32], b: &[u32]| {
             a.iter().copied().find(|i| b.binary_search(i).is_err() && self.open.binary_search(i).is_ok())
@@ -289,19 +295,19 @@ impl<'a> Situation<'a> {
             return Ok(Some(Question { label, value: best.value - next.value }));
         }
         // all of them were skipped
-        let forced = self.tagger.star.forced(&scores, &self.over(k), &mut work.max)?;
+        let forced = self.annotator.star.forced(&scores, &self.over(k), &mut work.max)?;
         let difference = |i: u32| (forced.inside[i as usize] - forced.outside[i as usize]).abs();
         Ok(self.least(difference).map(|label| Question { label, value: difference(label) }))
     }
 
-    fn entropy(&self, work: &mut TagWork) -> Result<Option<Question>> {
-        let sum = self.tagger.sum()?;
-        let p = self.tagger.average(sum.as_ref(), self.item, &self.numbers, &self.clamp, work)?;
+    fn entropy(&self, work: &mut LabelWork) -> Result<Option<Question>> {
+        let sum = self.annotator.sum()?;
+        let p = self.annotator.average(sum.as_ref(), self.item, &self.numbers, &self.clamp, work)?;
         let label = self.least(|i| (p[i as usize] - 0.5).abs());
         Ok(label.map(|label| Question { label, value: p[label as usize] }))
     }
 
-    fn expected_precision(&self, most: usize, work: &mut TagWork) -> Result<Option<Question>> {
+    fn expected_precision(&self, most: usize, work: &mut LabelWork) -> Result<Option<Question>> {
         let mut numbers: Vec<(usize, f64)> = self.numbers.iter().copied().filter(|&(k, _)| self.choice(k)).collect();
         numbers.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         numbers.truncate(NUMBERS);
@@ -309,12 +315,12 @@ impl<'a> Situation<'a> {
             return Ok(self.any());
         }
         let total: f64 = numbers.iter().map(|(_, p)| p).sum();
-        let (n, sum) = (self.clamp.len(), StarSum::new(&self.tagger.star)?);
+        let (n, sum) = (self.clamp.len(), StarSum::new(&self.annotator.star)?);
         let mut before = vec![];
         let mut mean = vec![0.0; n];
         for &(k, weight) in &numbers {
             let (mut scores, mut p) = (vec![], vec![0.0; n]);
-            self.tagger.scores_at(self.item, k, &mut scores);
+            self.annotator.scores_at(self.item, k, &mut scores);
             sum.log_sum(&scores, &self.over(k), &mut work.sum, &mut p, None)?;
             mean.iter_mut().zip(&p).for_each(|(mean, p)| *mean += weight / total * p);
             before.push((k, weight / total, scores, p));
@@ -345,24 +351,24 @@ impl<'a> Situation<'a> {
         Ok(best)
     }
 
-    fn expected_change(&self, most: usize, work: &mut TagWork) -> Result<Option<Question>> {
+    fn expected_change(&self, most: usize, work: &mut LabelWork) -> Result<Option<Question>> {
         let Some(k) = self.number() else { return Ok(self.any()) };
         let mut scores = vec![];
-        self.tagger.scores_at(self.item, k, &mut scores);
-        let forced = self.tagger.star.forced(&scores, &self.over(k), &mut work.max)?;
+        self.annotator.scores_at(self.item, k, &mut scores);
+        let forced = self.annotator.star.forced(&scores, &self.over(k), &mut work.max)?;
         let difference = |i: u32| forced.inside[i as usize] - forced.outside[i as usize];
         let mut candidates = self.open.clone();
         candidates.sort_by(|&a, &b| difference(a).abs().total_cmp(&difference(b).abs()).then(a.cmp(&b)));
         candidates.truncate(most);
         candidates.sort_unstable();
         let (mut clamp, mut set, mut best) = (self.clamp.clone(), vec![], None);
-        self.tagger.star.max(&scores, &self.over(k), &mut work.max, &mut set)?;
+        self.annotator.star.max(&scores, &self.over(k), &mut work.max, &mut set)?;
         let mut other = vec![];
         for label in candidates {
             // the answer that the best set does not expect
             let inside = set.binary_search(&label).is_ok();
             clamp[label as usize] = if inside { Clamp::Out } else { Clamp::In };
-            self.tagger.star.max(&scores, &Subsets { k, clamp: &clamp }, &mut work.max, &mut other)?;
+            self.annotator.star.max(&scores, &Subsets { k, clamp: &clamp }, &mut work.max, &mut other)?;
             clamp[label as usize] = Clamp::Free;
             let changed = set.iter().filter(|i| other.binary_search(i).is_err()).count();
             let value = changed as f64 / (1.0 + difference(label).abs().exp());
@@ -386,29 +392,29 @@ fn top(values: &mut [f64], k: usize) -> f64 {
 }
 
 /// Whether questions about item `i` can be replayed: it has labels, and lacks some that are known to be lacking.
-pub fn replayable(set: &TagSet, i: usize) -> bool {
+pub fn replayable(set: &LabelSet, i: usize) -> bool {
     set.tells(i)
 }
 
 /// Labels item `i` by questions that its own labels answer: the precision at k, the true number of labels, before the first
 /// question and after each of `questions`. Empty where [nothing can be replayed](replayable).
 ///
-/// The k labels are those that were answered with yes, then the best [values](Tagger::values_at) of labels that are open;
+/// The k labels are those that were answered with yes, then the best [values](Annotator::values_at) of labels that are open;
 /// labels of which it is unknown whether they apply are never asked about and never among the k. With `told`, the model knows k
 /// throughout (break-even precision with an oracle, as in \[QAP\], Table 1); else it asks and ranks by what it thinks the number is.
 ///
 /// Costs a [`next`] and a prediction per question.
 pub fn replay(
-    tagger: &Tagger,
+    annotator: &Annotator,
     item: &Scored,
-    set: &TagSet,
+    set: &LabelSet,
     i: usize,
     (strategy, questions, told): (Strategy, usize, bool),
     random: &mut Random,
-    work: &mut TagWork,
+    work: &mut LabelWork,
 ) -> Result<Vec<f64>> {
-    let (yes, n) = (set.yes(i), tagger.labels.len());
-    strategy.check(tagger.trainer)?;
+    let (yes, n) = (set.yes(i), annotator.labels.len());
+    strategy.check(annotator.trainer)?;
     if set.labels.len() != n {
         return Err(Error::Data {
             expected: format!("the {n} labels of the model"),
@@ -425,8 +431,8 @@ pub fn replay(
     let mut curve = vec![];
     loop {
         let mut values = match count {
-            Count::Told(k) => tagger.values_at(item, &Subsets { k, clamp: &clamp }, work)?,
-            Count::Learned => tagger.values(item, &clamp, work)?.0,
+            Count::Told(k) => annotator.values_at(item, &Subsets { k, clamp: &clamp }, work)?,
+            Count::Learned => annotator.values(item, &clamp, work)?.0,
         };
         for (value, clamp) in values.iter_mut().zip(&clamp) {
             match clamp {
@@ -440,7 +446,7 @@ pub fn replay(
         if curve.len() > questions {
             return Ok(curve);
         }
-        match next(tagger, item, &Known { count, clamp: &clamp, skipped: &[] }, strategy, random, work)? {
+        match next(annotator, item, &Known { count, clamp: &clamp, skipped: &[] }, strategy, random, work)? {
             Some(Question { label, .. }) => {
                 clamp[label as usize] = if yes.binary_search(&label).is_ok() { Clamp::In } else { Clamp::Out };
             }

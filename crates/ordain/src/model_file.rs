@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 use crate::kernel::{Expansion, Kernel, Part};
 use crate::matrix::Matrix;
 use crate::method::{
-    CountModel, Facts, Fitted, FittedMatch, FittedTags, Journal, MatchFacts, Matcher, OneVsRest, Ranker, TagFacts,
-    Tagger, Trainer,
+    Annotator, CountModel, Facts, Fitted, FittedMatch, FittedTags, Journal, MatchFacts, Matcher, OneVsRest, Ranker,
+    TagFacts, Trainer,
 };
 use crate::random::GENERATOR;
 use crate::structure::matching::Engine;
@@ -120,17 +120,17 @@ pub struct TagHeader {
 impl TagHeader {
     /// The header of a model.
     pub fn of(model: &FittedTags) -> Self {
-        let tagger = &model.tagger;
+        let annotator = &model.annotator;
         Self {
             format: FORMAT,
             ordain: env!("CARGO_PKG_VERSION").into(),
             task: "annotate".into(),
-            features: tagger.columns.clone(),
-            labels: tagger.labels.clone(),
-            scale: if tagger.affine.is_some() { Scale::Global } else { Scale::None },
-            missing: tagger.missing,
-            trainer: tagger.trainer,
-            core: tagger.star.core().to_vec(),
+            features: annotator.columns.clone(),
+            labels: annotator.labels.clone(),
+            scale: if annotator.affine.is_some() { Scale::Global } else { Scale::None },
+            missing: annotator.missing,
+            trainer: annotator.trainer,
+            core: annotator.star.core().to_vec(),
             facts: model.facts.clone(),
             generator: GENERATOR.into(),
             checksum: NO_CHECKSUM.into(),
@@ -240,27 +240,27 @@ pub fn to_bytes(model: &Fitted) -> Vec<u8> {
 
 /// The bytes of the file of an annotator.
 pub fn tags_to_bytes(model: &FittedTags) -> Vec<u8> {
-    let tagger = &model.tagger;
+    let annotator = &model.annotator;
     let mut tensors: Tensors = vec![];
-    let links: Vec<f64> = (0..tagger.star.core().len()).flat_map(|c| tagger.star.links(c)).copied().collect();
+    let links: Vec<f64> = (0..annotator.star.core().len()).flat_map(|c| annotator.star.links(c)).copied().collect();
     for (name, values) in [
-        ("bias", &tagger.bias),
-        ("direct", &tagger.direct),
-        ("own", &tagger.own),
-        ("count_bias", &tagger.count_bias),
+        ("bias", &annotator.bias),
+        ("direct", &annotator.direct),
+        ("own", &annotator.own),
+        ("count_bias", &annotator.count_bias),
         ("links", &links),
-        ("classifiers/weights", &tagger.classifiers.weights),
-        ("classifiers/offset", &tagger.classifiers.offset),
-        ("classifiers/slope", &tagger.classifiers.slope),
-        ("classifiers/shift", &tagger.classifiers.shift),
-        ("count/numbers", &tagger.count.numbers.iter().map(|&k| f64::from(k)).collect()),
-        ("count/level", &tagger.count.level),
-        ("count/slope", &tagger.count.slope.to_vec()),
-        ("count/center", &tagger.count.center.to_vec()),
+        ("classifiers/weights", &annotator.classifiers.weights),
+        ("classifiers/offset", &annotator.classifiers.offset),
+        ("classifiers/slope", &annotator.classifiers.slope),
+        ("classifiers/shift", &annotator.classifiers.shift),
+        ("count/numbers", &annotator.count.numbers.iter().map(|&k| f64::from(k)).collect()),
+        ("count/level", &annotator.count.level),
+        ("count/slope", &annotator.count.slope.to_vec()),
+        ("count/center", &annotator.count.center.to_vec()),
     ] {
         tensors.push((name.into(), Dtype::F64, f64s(values)));
     }
-    shared(tagger.affine.as_ref(), tagger.means.as_deref(), &mut tensors);
+    shared(annotator.affine.as_ref(), annotator.means.as_deref(), &mut tensors);
     pack(&TagHeader::of(model), &tensors)
 }
 
@@ -581,7 +581,7 @@ pub fn annotator(bytes: &[u8], path: &Path) -> Result<(FittedTags, TagHeader)> {
     let pair = |name: &str| -> Result<[f64; 2]> {
         opened.f64s(name)?.try_into().map_err(|_| refusal.damaged("a tensor is missing or has an impossible shape"))
     };
-    let tagger = Tagger {
+    let annotator = Annotator {
         columns: parsed.features.clone(),
         labels: parsed.labels.clone(),
         affine: opened.affine(parsed.scale, d)?,
@@ -606,8 +606,8 @@ pub fn annotator(bytes: &[u8], path: &Path) -> Result<(FittedTags, TagHeader)> {
         },
         star,
     };
-    tagger.check().map_err(|_| refusal.impossible())?;
-    Ok((FittedTags { tagger, facts: parsed.facts.clone() }, parsed))
+    annotator.check().map_err(|_| refusal.impossible())?;
+    Ok((FittedTags { annotator, facts: parsed.facts.clone() }, parsed))
 }
 
 /// Reads a matcher and its header from the bytes of its file; `path` is for messages.

@@ -8,7 +8,7 @@ use crate::report::{Cell, MethodPart, Report, Words};
 use crate::screen::{Screen, four, table};
 use anyhow::Result;
 use ordain::Error;
-use ordain::data::{self, MatchSet, RankSet, Split, TagSet, read_matches, read_tags, trec, write_whole};
+use ordain::data::{self, LabelSet, MatchSet, RankSet, Split, read_labels, read_matches, trec, write_whole};
 use ordain::method::{Matcher, Task};
 use ordain::metric::calibration::Calibration;
 use ordain::metric::{self, Convention, Evaluation, Kind, Metric};
@@ -24,7 +24,7 @@ pub(super) const BOOTSTRAP: u64 = 1;
 enum Subject {
     Set { set: Box<RankSet>, scores: Vec<f64> },
     Run(trec::Run),
-    Items { set: Box<TagSet>, said: Said },
+    Items { set: Box<LabelSet>, said: Said },
     Problems { set: Box<MatchSet>, matcher: Box<Matcher> },
 }
 
@@ -181,7 +181,7 @@ fn subject(args: &Evaluate, screen: &Screen) -> Result<Named> {
             Ok((Subject::Problems { set: Box::new(set), matcher }, format!("feature {feature}"), vec![]))
         }
         ([first, ..], Some(file), None) if tags::are_items(first, &args.reading) => {
-            let (mut set, _) = read_tags(std::slice::from_ref(&args.inputs), &plan::tag_reading(&args.reading))?;
+            let (mut set, _) = read_labels(std::slice::from_ref(&args.inputs), &plan::tag_reading(&args.reading))?;
             set.fill(missing, &set.all());
             tags::need_labels(&set, &args.inputs)?;
             let said = Said::Scores(tags::evaluate::read_scores(file, &set)?);
@@ -219,12 +219,12 @@ fn subject(args: &Evaluate, screen: &Screen) -> Result<Named> {
                 Model::Annotate(model) => {
                     plan::no_points(&args.points)?;
                     super::warn_interrupted(&model.facts.report, path, screen);
-                    let set = tags::read_for(&model.tagger, data, args.reading.labels.as_deref(), screen)?;
+                    let set = tags::read_for(&model.annotator, data, args.reading.labels.as_deref(), screen)?;
                     tags::need_labels(&set, data)?;
                     if model.facts.data == set.digest() {
                         screen.say("note: these are the data that the model was trained on");
                     }
-                    let said = Said::Model(Box::new(model.tagger));
+                    let said = Said::Model(Box::new(model.annotator));
                     return Ok((Subject::Items { set: Box::new(set), said }, model.facts.method, vec![]));
                 }
             };
@@ -335,7 +335,7 @@ pub(super) fn curve_metrics() -> Vec<Metric> {
 }
 
 /// The same of labels: p@1 to p@10.
-pub(super) fn precision_curve(set: &TagSet) -> Vec<Metric> {
+pub(super) fn precision_curve(set: &LabelSet) -> Vec<Metric> {
     (1..=set.labels.len().min(10)).map(|k| Metric { kind: Kind::Precision, k: Some(k) }).collect()
 }
 
@@ -363,10 +363,10 @@ fn report(
         page.words = Words::ANNOTATE;
         page.notes = said.remarks(&measures.metrics);
         page.left_out = tags::evaluate::left_out(result);
-        if let Said::Model(tagger) = said {
-            part.core = tagger.star.core().iter().map(|&label| tagger.labels[label as usize].clone()).collect();
-            part.links = compare::links(tagger);
-            part.reliability = compare::tag_reliability(tagger, set)?;
+        if let Said::Model(annotator) = said {
+            part.core = annotator.star.core().iter().map(|&label| annotator.labels[label as usize].clone()).collect();
+            part.links = compare::links(annotator);
+            part.reliability = compare::tag_reliability(annotator, set)?;
         }
     }
     if let Subject::Problems { set, matcher } = subject {

@@ -48,7 +48,7 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
     )?;
     let start = Instant::now();
     let (mut set, ranges) = data::read(&parts, missing).map_err(|error| {
-        match parts.iter().flatten().find(|path| looked(path, data::is_tags)) {
+        match parts.iter().flatten().find(|path| looked(path, data::is_labels)) {
             Some(path) => ordain::Error::Content {
                 path: path.clone(),
                 expected: format!("queries with documents, because {} ranks", method.name()),

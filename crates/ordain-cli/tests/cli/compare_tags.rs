@@ -4,7 +4,7 @@ use crate::compare::check;
 use crate::golden::golden_json;
 use crate::support::{Place, command, has_fields, near, number, ordain, well};
 use ordain::data::synthetic::Scenes;
-use ordain::data::write_tags;
+use ordain::data::write_labels;
 use serde_json::Value;
 
 /// Made-up scenes of few labels, for training and for the test.
@@ -12,8 +12,8 @@ fn scenes() -> Place {
     let place = Place::empty();
     let set = Scenes { items: 300, labels: 12, scenes: 4, ..Scenes::default() }.make();
     let (train, test): (Vec<u32>, Vec<u32>) = set.all().into_iter().partition(|&i| i < 200);
-    write_tags(&set.only(&train), &place.path().join("train.arff")).unwrap();
-    write_tags(&set.only(&test), &place.path().join("test.arff")).unwrap();
+    write_labels(&set.only(&train), &place.path().join("train.arff")).unwrap();
+    write_labels(&set.only(&test), &place.path().join("test.arff")).unwrap();
     place
 }
 
@@ -50,10 +50,11 @@ fn what_is_compared_is_what_fit_gives() {
     let compared = well(&["compare", FIXED, "--train", &train, "--test", &test, "--json"]).json();
     well(&["fit", FIXED, &train, "-o", &model]);
     let fitted = ordain::model_file::load_tags_with_header(std::path::Path::new(&model)).unwrap().0;
-    let (set, _) = ordain::data::read_tags(&[vec![test.into()]], &Default::default()).unwrap();
+    let (set, _) = ordain::data::read_labels(&[vec![test.into()]], &Default::default()).unwrap();
     for (name, cell) in compared["methods"][0]["metrics"].as_object().unwrap() {
         let metric = [name.parse().unwrap()];
-        let result = fitted.tagger.evaluate(&set, &set.all(), &metric, &ordain::metric::Convention::STANDARD).unwrap();
+        let result =
+            fitted.annotator.evaluate(&set, &set.all(), &metric, &ordain::metric::Convention::STANDARD).unwrap();
         near(number(&cell["mean"]), result.mean(0));
     }
     assert_eq!(compared["methods"][0]["model_bytes"], place.bytes("m.ordain").len());

@@ -16,7 +16,7 @@ use crate::golden::calm_text;
 use crate::support::{Done, Place, command, piped, well};
 use crate::{matches, tags};
 use ordain::data::synthetic::Scenes;
-use ordain::data::write_tags;
+use ordain::data::write_labels;
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -253,7 +253,7 @@ fn prepare(page: &str, section: &str, place: &Place) {
                         set.labels[at] = name.into();
                     }
                 }
-                write_tags(&set, &place.path().join(format!("{name}.arff"))).unwrap();
+                write_labels(&set, &place.path().join(format!("{name}.arff"))).unwrap();
             }
         }
         ("README.md", "Matching") => {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a test may panic, and these print what they measured
 
 use ordain::data::synthetic::{Scenes, Synthetic};
-use ordain::data::{Missing, RankSet, TagReading, read, read_tags, write, write_tags};
+use ordain::data::{LabelReading, Missing, RankSet, read, read_labels, write, write_labels};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -233,8 +233,8 @@ fn annotate_on_made_up_data() {
     let set = Scenes { items: 3000, noise: 1.5, ..Scenes::default() }.make();
     let (train, test): (Vec<u32>, Vec<u32>) = set.all().into_iter().partition(|&i| i < 2000);
     let at = |name: &str| dir.path().join(name);
-    write_tags(&set.only(&train), &at("train.arff")).unwrap();
-    write_tags(&set.only(&test), &at("test.arff")).unwrap();
+    write_labels(&set.only(&train), &at("train.arff")).unwrap();
+    write_labels(&set.only(&test), &at("test.arff")).unwrap();
     let (train, test) = (at("train.arff").display().to_string(), at("test.arff").display().to_string());
     let methods = [
         "independent[count_bias=false]",
@@ -306,12 +306,12 @@ fn after_five_questions(name: &str, train: &str, test: &str) -> [f64; 2] {
 fn annotation_after_five_questions_real() {
     // the first fold of five, as files
     let dir = tempfile::tempdir().unwrap();
-    let reading = TagReading::default();
-    let (all, _) = read_tags(&[vec![items("mirflickr25k-tags", "all.svm.gz").into()]], &reading).unwrap();
+    let reading = LabelReading::default();
+    let (all, _) = read_labels(&[vec![items("mirflickr25k-tags", "all.svm.gz").into()]], &reading).unwrap();
     let (test, train): (Vec<u32>, Vec<u32>) = all.all().into_iter().partition(|i| i % 5 == 0);
     let at = |name: &str| dir.path().join(name);
-    write_tags(&all.only(&train), &at("train.svm")).unwrap();
-    write_tags(&all.only(&test), &at("test.svm")).unwrap();
+    write_labels(&all.only(&train), &at("train.svm")).unwrap();
+    write_labels(&all.only(&test), &at("test.svm")).unwrap();
     let path = |name: &str| at(name).display().to_string();
     let of =
         |name: &str, train: &str, test: &str| after_five_questions(name, &items(name, train), &items(name, test))[0];

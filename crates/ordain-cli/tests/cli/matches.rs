@@ -508,12 +508,12 @@ fn files_of_another_task_are_refused() {
     ordain(&["fit", "ranksvm", &letor, "-o", &new, "--features=degree"]).code(2).says("--features is for points");
     ordain(&["simulate", &model, &tags]).code(1);
     ordain(&["evaluate", &test, "--scores=x"]).code(2).says("--scores is for rankings and labels");
-    let tagger = place.at("tagger.ordain");
+    let annotator = place.at("annotator.ordain");
     let items: String =
         (0..30).map(|i| format!("{i},{},{},{}\n", i % 7, i % 3, ["sea", "sky;sea", ""][i % 3])).collect();
     let items = place.write("items.csv", &format!("id,a,b,labels\n{items}"));
-    well(&["fit", "independent", &items, "-o", &tagger]);
-    ordain(&["predict", &tagger, &test]).code(1).says("because this model annotates").says(sides);
+    well(&["fit", "independent", &items, "-o", &annotator]);
+    ordain(&["predict", &annotator, &test]).code(1).says("because this model annotates").says(sides);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::support::{Place, near, ordain, well};
 use ordain::data::synthetic::{Linkage, Scenes};
-use ordain::data::{write_matches, write_tags};
+use ordain::data::{write_labels, write_matches};
 use std::path::PathBuf;
 
 const GAPS: &str = "\
@@ -121,7 +121,7 @@ fn a_model_takes_no_other_rule() {
     let place = Place::empty();
     let queries = place.write("queries.txt", &crate::data::letor(10, 1));
     let (items, edges) = (place.at("items.arff"), place.at("edges.csv"));
-    write_tags(&Scenes { items: 40, labels: 4, ..Scenes::default() }.make(), &PathBuf::from(&items)).unwrap();
+    write_labels(&Scenes { items: 40, labels: 4, ..Scenes::default() }.make(), &PathBuf::from(&items)).unwrap();
     write_matches(&Linkage { problems: 6, records: 3, ..Linkage::default() }.make(), &PathBuf::from(&edges)).unwrap();
     for (method, data, unit) in [
         ("ranksvm[scale=query,lambda=1]", &queries, "--query=1"),

@@ -2,7 +2,7 @@
 
 use crate::support::{Done, Place, command, has_fields, number, ordain, piped, well};
 use ordain::data::synthetic::Scenes;
-use ordain::data::{TagReading, TagSet, read_tags, write_tags};
+use ordain::data::{LabelReading, LabelSet, read_labels, write_labels};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -12,8 +12,8 @@ fn place() -> Place {
     let place = Place::empty();
     let set = Scenes { items: 330, labels: 16, scenes: 4, noise: 1.2, seed: 5 }.make();
     let units = set.all();
-    write_tags(&set.only(&units[..250]), &place.path().join("train.txt")).unwrap();
-    write_tags(&set.only(&units[250..]), &place.path().join("test.txt")).unwrap();
+    write_labels(&set.only(&units[..250]), &place.path().join("train.txt")).unwrap();
+    write_labels(&set.only(&units[250..]), &place.path().join("test.txt")).unwrap();
     for (method, name) in [
         ("cstar[core=3,lambda=0.001,link_lambda=0.001]", "star"),
         ("independent[lambda=0.001]", "plain"),
@@ -254,23 +254,23 @@ fn answers_are_not_mixed_with_those_on_other_data() {
     let before = place.read("answers.jsonl");
     // other items of the same number, and the same ids
     let set = Scenes { items: 80, labels: 16, scenes: 4, noise: 1.2, seed: 6 }.make();
-    write_tags(&set, &place.path().join("other.txt")).unwrap();
+    write_labels(&set, &place.path().join("other.txt")).unwrap();
     let other = piped(&["ask", &place.at("star"), &place.at("other.txt"), "-o", &output], b"y\n").code(1).silent();
     other.says("answers on other items").says("-o FILE");
     // a model of other labels
     let few = Scenes { items: 120, labels: 9, scenes: 3, noise: 1.2, seed: 5 }.make();
     let beside = Place::empty();
-    write_tags(&few, &beside.path().join("few.txt")).unwrap();
+    write_labels(&few, &beside.path().join("few.txt")).unwrap();
     well(&["fit", "independent", &beside.at("few.txt"), "-o", &beside.at("few"), "--quiet"]);
     let other = piped(&["ask", &beside.at("few"), &beside.at("few.txt"), "-o", &output], b"y\n").code(1).silent();
     other.says("the labels of another model");
     assert_eq!(place.read("answers.jsonl"), before);
     // another model of the same labels goes on, and so do items whose labels have changed since
     piped(&["ask", &place.at("plain"), &place.at("test.txt"), "-o", &output], b"").code(0);
-    let set = read_tags(&[vec![place.path().join("test.txt")]], &TagReading::default()).unwrap().0;
+    let set = read_labels(&[vec![place.path().join("test.txt")]], &LabelReading::default()).unwrap().0;
     let yes = (0..set.len()).map(|i| if i % 2 == 0 { vec![0] } else { set.yes(i).to_vec() }).collect();
-    let labelled = TagSet::new(set.features.clone(), set.columns.clone(), set.labels.clone(), yes).unwrap();
-    write_tags(&labelled, &place.path().join("labelled.txt")).unwrap();
+    let labelled = LabelSet::new(set.features.clone(), set.columns.clone(), set.labels.clone(), yes).unwrap();
+    write_labels(&labelled, &place.path().join("labelled.txt")).unwrap();
     piped(&["ask", &place.at("star"), &place.at("labelled.txt"), "-o", &output], b"").code(0);
     assert_eq!(place.read("answers.jsonl"), before);
 }

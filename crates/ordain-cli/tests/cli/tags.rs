@@ -2,17 +2,17 @@
 
 use crate::golden::{calm_text, golden, golden_json};
 use crate::support::{Place, fit, has_fields, near, number, ordain, shape, well};
-use ordain::data::TagSet;
+use ordain::data::LabelSet;
 use ordain::data::synthetic::Scenes;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-fn scenes(items: usize, seed: u64) -> TagSet {
+fn scenes(items: usize, seed: u64) -> LabelSet {
     Scenes { items, labels: 9, scenes: 3, noise: 0.9, seed }.make()
 }
 
 /// A table with ids and, where asked, a column of labels.
-fn csv(set: &TagSet, labelled: bool) -> String {
+fn csv(set: &LabelSet, labelled: bool) -> String {
     let mut text = format!("id,{}{}\n", set.columns.names.join(","), if labelled { ",labels" } else { "" });
     for i in 0..set.len() {
         write!(text, "i{}", i + 1).unwrap();
@@ -27,7 +27,7 @@ fn csv(set: &TagSet, labelled: bool) -> String {
 }
 
 /// A table with a column for each label; every seventh entry is unknown.
-fn columns(set: &TagSet) -> String {
+fn columns(set: &LabelSet) -> String {
     let mut text = format!("id,{},{}\n", set.columns.names.join(","), set.labels.join(","));
     for i in 0..set.len() {
         write!(text, "i{}", i + 1).unwrap();

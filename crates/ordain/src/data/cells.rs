@@ -7,8 +7,8 @@
 //! Written by hand beside the crate `csv`, which is the twin in the tests: that one ends a row at any CR, says nothing of
 //! a quote that is never closed, and counts lines otherwise behind CRLF and behind empty lines.
 
-use super::build::short;
 use super::source::{NO_CONTROL, Source, control, control_name};
+use crate::data::strings::short;
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 use std::ops::{Index, Range};

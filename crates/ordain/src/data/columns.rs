@@ -1,11 +1,11 @@
 //! The columns of a data set: their names, and what is done to all values of a column alike.
 
-use super::Missing;
-use super::build::is_index;
+use crate::data::strings::short;
 use crate::error::{Error, Result};
-use crate::matrix::Features;
+use crate::matrix::{Csr, Features, Matrix};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 /// The columns of a data set, by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,5 +156,55 @@ pub(super) fn hash(features: &Features, hash: &mut blake3::Hasher) {
         bytes.clear();
         bytes.extend(part.iter().flat_map(|x| x.to_le_bytes()));
         hash.update(&bytes);
+    }
+}
+
+/// What an empty value, `NULL` or `nan` means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Missing {
+    /// It is refused.
+    #[default]
+    Error,
+    /// It is 0.
+    Zero,
+    /// It is the mean of its column in the training data.
+    Mean,
+}
+
+/// Whether a column name is just an index, as it would be written.
+pub(in crate::data) fn is_index(name: &str) -> bool {
+    name.parse::<u32>().is_ok_and(|index| index < u32::MAX && index.to_string() == name)
+}
+
+/// Rows below one another: dense where all are.
+pub(in crate::data) fn stacked(parts: Vec<Features>, cols: usize) -> Features {
+    if parts.iter().all(|part| matches!(part, Features::Dense(_))) {
+        let values = parts.iter().flat_map(|part| if let Features::Dense(m) = part { m.values() } else { &[] });
+        return Features::Dense(Matrix::new(values.copied().collect(), cols));
+    }
+    let (mut ends, mut columns, mut values) = (vec![], vec![], vec![]);
+    for part in parts {
+        for row in 0..part.rows() {
+            part.each(row, |j, x| {
+                columns.push(j as u32);
+                values.push(x);
+            });
+            ends.push(values.len());
+        }
+    }
+    Features::Sparse(Csr::new(ends, columns, values, cols))
+}
+
+/// Refuses a name that occurs twice.
+pub(in crate::data) fn once(path: &Path, what: &str, names: &[String]) -> Result<()> {
+    let mut seen = HashSet::new();
+    match names.iter().find(|name| !seen.insert(name.as_str())) {
+        None => Ok(()),
+        Some(twice) => Err(Error::Content {
+            path: path.into(),
+            expected: format!("each {what} name once"),
+            found: format!("{:?} twice", short(twice)),
+        }),
     }
 }

@@ -1,7 +1,7 @@
 //! Text parsed in pieces on all threads, and rows of features put together from the pieces in the order of the file.
 
-use super::letor::Piece;
 use super::source::{Source, control, control_name};
+use crate::data::rank::letor::Piece;
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Features, Matrix};
 use rayon::prelude::*;

@@ -1,8 +1,8 @@
 //! What a file is, and whether it holds items with labels, by its name and its beginning.
 
-use super::multilabel::counts;
 use super::source::{BLOCK, is_stream, peek};
-use super::tagging::extension;
+use crate::data::labels::multilabel::counts;
+use crate::data::source::extension;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -19,9 +19,9 @@ const ROWS: usize = 50;
 /// # let dir = tempfile::tempdir().unwrap();
 /// let path = dir.path().join("tags.txt");
 /// std::fs::write(&path, "3 1:0.5\n0,2 1:0.1 7:1\n").unwrap();
-/// assert!(ordain::data::is_tags(&path));
+/// assert!(ordain::data::is_labels(&path));
 /// ```
-pub fn is_tags(path: &Path) -> bool {
+pub fn is_labels(path: &Path) -> bool {
     let has_labels = |delimiter: u8| column_names(path, delimiter).contains("labels");
     match kind(path).as_str() {
         "arff" => true,

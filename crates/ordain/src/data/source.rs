@@ -325,6 +325,11 @@ fn keep_mode(_path: &Path, _file: &File) -> io::Result<()> {
     Ok(())
 }
 
+/// What a file is by its name, in small letters.
+pub(in crate::data) fn extension(path: &Path) -> String {
+    plain_name(path).extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -61,3 +61,8 @@ impl Strings {
         out
     }
 }
+
+/// The beginning of a text, for messages.
+pub(in crate::data) fn short(text: &str) -> String {
+    text.chars().take(60).collect()
+}

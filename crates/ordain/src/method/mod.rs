@@ -1,50 +1,30 @@
 //! Named methods: settings, `fit`, and what is fitted. Each composes the modules below it.
 
-pub mod ballrank;
-mod centre;
-pub mod core_choice;
-mod core_documents;
-mod count;
-pub mod cstar;
-pub mod dorm;
-mod journal;
-mod kernel_search;
-mod lists;
-mod match_search;
-pub mod matcher;
-pub mod matchmap;
-pub mod matchmargin;
-mod one_vs_rest;
-mod ranker;
-pub mod rankmatch;
-pub mod ranksvm;
-mod search;
+pub mod annotate;
+pub mod matching;
+pub mod rank;
 mod settings;
-mod stage;
-pub mod tagger;
 
-pub use ballrank::BallRank;
-pub use core_documents::Choose;
-pub use count::CountModel;
-pub use cstar::{CStar, Core, FittedTags, TagFacts, TagFeatures, TagLoss, TagScale, TagTraining};
-pub use dorm::Dorm;
-pub use journal::Journal;
-pub use kernel_search::Kernels;
-pub use lists::Subset;
-pub use matcher::{FittedMatch, Match, MatchFacts, MatchPrediction, MatchTraining, Matcher, Sums};
-pub use matchmap::MatchMap;
-pub use matchmargin::MatchMargin;
-pub use one_vs_rest::OneVsRest;
-pub use ranker::{Contribution, PlaceProbabilities, Ranker};
-pub use rankmatch::RankMatch;
-pub use ranksvm::{Documents, RankSvm};
-pub use tagger::{Scored, TagPrediction, TagReason, TagWork, Tagger, Trainer};
+pub use annotate::{
+    Annotator, CStar, Core, CountModel, FittedTags, LabelFeatures, LabelLoss, LabelPrediction, LabelReason, LabelScale,
+    LabelWork, OneVsRest, Scored, TagFacts, TagTraining, Trainer, annotator, core_choice, cstar,
+};
+pub use matching::{
+    FittedMatch, Match, MatchFacts, MatchMap, MatchMargin, MatchPrediction, MatchTraining, Matcher, Sums, matcher,
+    matchmap, matchmargin,
+};
+pub use rank::{
+    BallRank, Choose, Contribution, Documents, Dorm, Journal, Kernels, PlaceProbabilities, RankMatch, RankSvm, Ranker,
+    Subset, ballrank, dorm, rankmatch, ranksvm,
+};
 
 use crate::data::{Missing, RankSet};
 use crate::error::{Error, Result};
 use crate::metric::{Convention, Metric};
 use crate::solver::run::{Report, Watch};
-use search::Learner;
+use matching::search as match_search;
+use rank::kernel_search;
+use rank::search::Learner;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;

@@ -11,7 +11,7 @@ mod tags;
 
 pub use matches::{SaidMatches, evaluate_matches};
 pub use query::Query;
-pub use tags::{TagScores, evaluate_tags};
+pub use tags::{LabelScores, evaluate_tags};
 
 use crate::data::RankSet;
 use crate::error::{Error, Result};

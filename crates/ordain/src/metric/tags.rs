@@ -2,14 +2,14 @@
 
 use super::query::Ranked;
 use super::{Convention, Empty, Evaluation, Kind, Metric, Query, transposed};
-use crate::data::TagSet;
+use crate::data::LabelSet;
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
 /// What a model says of some items.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct TagScores {
+pub struct LabelScores {
     /// A score for each label, item after item.
     pub scores: Vec<f64>,
     /// The labels that it puts on each item; may be left empty where no metric asks for sets.
@@ -46,22 +46,22 @@ pub struct TagScores {
 /// Cost O(N log N) per item, in parallel over items; the result does not depend on the number of threads.
 ///
 /// ```
-/// use ordain::{data::{Columns, TagSet}, matrix::{Features, Matrix}};
-/// use ordain::metric::{evaluate_tags, Convention, TagScores};
+/// use ordain::{data::{Columns, LabelSet}, matrix::{Features, Matrix}};
+/// use ordain::metric::{evaluate_tags, Convention, LabelScores};
 /// let features = Features::Dense(Matrix::new(vec![0.5], 1));
 /// let columns = Columns { names: vec!["size".into()], numbered: false };
 /// let labels = ["sea", "sky", "tree"].map(String::from).to_vec();
-/// let set = TagSet::new(features, columns, labels, vec![vec![0, 2]])?;
-/// let said = TagScores { scores: vec![3.0, 2.0, 1.0], sets: vec![vec![0, 1]] };
+/// let set = LabelSet::new(features, columns, labels, vec![vec![0, 2]])?;
+/// let said = LabelScores { scores: vec![3.0, 2.0, 1.0], sets: vec![vec![0, 1]] };
 /// let metrics = ["bep", "coverage", "f1"].map(|name| name.parse().unwrap());
 /// let result = evaluate_tags(&set, &[0], &said, &metrics, &Convention::STANDARD)?;
 /// assert_eq!([0, 1, 2].map(|m| result.mean(m)), [0.5, 3.0, 0.5]);
 /// # Ok::<(), ordain::Error>(())
 /// ```
 pub fn evaluate_tags(
-    set: &TagSet,
+    set: &LabelSet,
     units: &[u32],
-    prediction: &TagScores,
+    prediction: &LabelScores,
     metrics: &[Metric],
     by: &Convention,
 ) -> Result<Evaluation> {
@@ -87,7 +87,7 @@ pub fn evaluate_tags(
     Ok(transposed(metrics, rows?))
 }
 
-impl TagScores {
+impl LabelScores {
     fn check(&self, items: usize, labels: usize, metrics: &[Metric]) -> Result<()> {
         let refuse = |expected: String, found: String| Err(Error::Data { expected, found });
         if self.scores.len() != items * labels {
@@ -112,7 +112,7 @@ impl TagScores {
 
 /// One item, with what is known and what was said of it.
 struct Item<'a> {
-    at: (&'a TagSet, usize),
+    at: (&'a LabelSet, usize),
     yes: &'a [u32],
     unknown: &'a [u32],
     scores: &'a [f64],

@@ -3,9 +3,3 @@
 pub mod exhaustive;
 pub mod matching;
 pub mod star;
-mod star_branch;
-mod star_forced;
-mod star_max;
-mod star_reduced;
-pub mod star_sum;
-mod star_sweep;

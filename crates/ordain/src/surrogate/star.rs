@@ -3,8 +3,8 @@
 
 use crate::error::{Error, Result};
 use crate::matrix::{axpy, finite};
+use crate::structure::star::sum::{StarSum, SumWork};
 use crate::structure::star::{Clamp, MaxWork, Star, Subsets};
-use crate::structure::star_sum::{StarSum, SumWork};
 use crate::traits::{Blocks, Risk, Scorer};
 use rayon::prelude::*;
 use std::ops::Range;

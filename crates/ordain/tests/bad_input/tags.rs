@@ -4,7 +4,7 @@ use super::memory;
 use super::mutate;
 use super::readers::allowed;
 use super::suite::{Suite, clear, clear_message, cut, ensure};
-use ordain::data::{Missing, TagReading, TagSet, is_tags, read_tags, write_tags};
+use ordain::data::{LabelReading, LabelSet, Missing, is_labels, read_labels, write_labels};
 use ordain::random::Random;
 use std::fs;
 use std::path::Path;
@@ -74,7 +74,7 @@ fn seeds() -> Vec<Seed> {
 }
 
 /// What was read holds together, and what is written of it is read again.
-fn sound(set: &TagSet, name: &str, folder: &Path, missing: Missing) -> super::suite::Check {
+fn sound(set: &LabelSet, name: &str, folder: &Path, missing: Missing) -> super::suite::Check {
     let all = set.all();
     ensure!(!set.is_empty() && set.features.cols() == set.columns.names.len(), "an empty set", "{name}");
     ensure!(set.label_counts(&all).len() == set.labels.len(), "wrong counts", "{name}");
@@ -92,10 +92,10 @@ fn sound(set: &TagSet, name: &str, folder: &Path, missing: Missing) -> super::su
     for file in ["again.arff", "again.txt"] {
         let path = folder.join(file);
         let _ = fs::remove_file(folder.join("labels.txt"));
-        if write_tags(set, &path).is_err() {
+        if write_labels(set, &path).is_err() {
             continue; // names that the format has no place for
         }
-        let read = read_tags(&[vec![path]], &TagReading { missing, ..TagReading::default() });
+        let read = read_labels(&[vec![path]], &LabelReading { missing, ..LabelReading::default() });
         let again = read.map_err(|error| ("what was written is refused".to_owned(), format!("{file}: {error}")))?.0;
         ensure!(again.labels == set.labels || again.labels.is_empty(), "other labels", "{file}");
         for i in 0..set.len() {
@@ -132,12 +132,12 @@ fn case(
     if let Some((_, text)) = beside {
         fs::write(&other, text).expect("a file");
     }
-    let reading = TagReading { missing, labels: labels.map(str::to_owned), ..TagReading::default() };
+    let reading = LabelReading { missing, labels: labels.map(str::to_owned), ..LabelReading::default() };
     let size = text.len() + beside.map_or(0, |(_, text)| text.len());
     let outcome = suite.run(&format!("{name} {turn} ({told})"), text, || {
-        let (read, peak) = memory::peak(|| read_tags(&[vec![path.clone()]], &reading));
+        let (read, peak) = memory::peak(|| read_labels(&[vec![path.clone()]], &reading));
         ensure!(peak <= allowed(size), "too much memory", "{peak} bytes for {size}");
-        is_tags(&path);
+        is_labels(&path);
         match read {
             Ok((set, _)) => sound(&set, name, &folder, missing).map(|()| true),
             Err(error) => {
@@ -193,8 +193,8 @@ fn strange_labels_option() {
     fs::write(&path, "x,sea,labels\n1,0,sky\n").expect("a file");
     for labels in ["", ",", "\"", "sea,sea", "x,sea,labels", "\n", "no", "\0", "sea\nlabels", "/"] {
         suite.run(labels, b"", || {
-            let reading = TagReading { labels: Some(labels.into()), ..TagReading::default() };
-            if let Err(error) = read_tags(&[vec![path.clone()]], &reading) {
+            let reading = LabelReading { labels: Some(labels.into()), ..LabelReading::default() };
+            if let Err(error) = read_labels(&[vec![path.clone()]], &reading) {
                 let message = error.to_string();
                 ensure!(
                     message.starts_with("labels: ") || clear_message(&error, &path).is_ok(),

@@ -3,9 +3,9 @@
 
 use ordain::ask::{Count, Known, Strategy, next, next_of, replay, replayable, sides};
 use ordain::data::synthetic::Scenes;
-use ordain::data::{Columns, Missing, TagSet};
+use ordain::data::{Columns, LabelSet, Missing};
 use ordain::matrix::{Features, Matrix};
-use ordain::method::{CStar, CountModel, OneVsRest, Scored, TagTraining, TagWork, Tagger, Trainer};
+use ordain::method::{Annotator, CStar, CountModel, LabelWork, OneVsRest, Scored, TagTraining, Trainer};
 use ordain::metric::Convention;
 use ordain::random::Random;
 use ordain::solver::run::Watch;
@@ -13,11 +13,11 @@ use ordain::structure::exhaustive;
 use ordain::structure::star::{Clamp, MaxWork, Star, Subsets};
 
 /// A model without features: the scores of an item are what they are.
-fn model(random: &mut Random, n: usize, c: usize, sigma: f64, trainer: Trainer) -> Tagger {
+fn model(random: &mut Random, n: usize, c: usize, sigma: f64, trainer: Trainer) -> Annotator {
     let mut labels: Vec<u32> = (0..n as u32).collect();
     random.shuffle(&mut labels);
     let links: Vec<f64> = (0..c * n).map(|_| sigma * random.normal()).collect();
-    Tagger {
+    Annotator {
         columns: Columns { names: vec![], numbered: false },
         labels: (0..n).map(|i| format!("label {i}")).collect(),
         affine: None,
@@ -85,7 +85,7 @@ fn precision(star: &Star, scores: &[f64], k: usize, clamp: &[Clamp], label: usiz
 }
 
 /// What is checked of a model, an item, a number of labels and answers.
-type Check<'a> = dyn FnMut(&Tagger, &Scored, usize, &[Clamp]) + 'a;
+type Check<'a> = dyn FnMut(&Annotator, &Scored, usize, &[Clamp]) + 'a;
 
 /// Calls `check` with small models, items, numbers of labels and answers; how many of them leave a choice.
 fn each(rounds: usize, trainer: Trainer, check: &mut Check) -> usize {
@@ -94,7 +94,7 @@ fn each(rounds: usize, trainer: Trainer, check: &mut Check) -> usize {
         let n = 2 + random.below(7);
         let c = random.below(4).min(n);
         let sigma = [0.3, 2.0][random.below(2)];
-        let tagger = model(&mut random, n, c, sigma, trainer);
+        let annotator = model(&mut random, n, c, sigma, trainer);
         let item = scored(&mut random, n, 1.5);
         let clamp = clamps(&mut random, n);
         let inside = clamp.iter().filter(|&&c| c == Clamp::In).count();
@@ -102,47 +102,47 @@ fn each(rounds: usize, trainer: Trainer, check: &mut Check) -> usize {
         for k in inside..=inside + free {
             let known = Known { count: Count::Told(k), clamp: &clamp, skipped: &[] };
             for strategy in Strategy::ALL.into_iter().filter(|s| s.suits(trainer)) {
-                let found = next(&tagger, &item, &known, strategy, &mut random, &mut TagWork::default()).unwrap();
+                let found = next(&annotator, &item, &known, strategy, &mut random, &mut LabelWork::default()).unwrap();
                 let choice = inside < k && k < inside + free;
                 assert_eq!(found.is_some(), choice, "{strategy}: {k} of {clamp:?}");
                 assert!(found.is_none_or(|question| clamp[question.label as usize] == Clamp::Free));
             }
             if inside < k && k < inside + free {
                 open += 1;
-                check(&tagger, &item, k, &clamp);
+                check(&annotator, &item, k, &clamp);
             }
         }
     }
     open
 }
 
-fn scores_at(tagger: &Tagger, item: &Scored, k: usize) -> Vec<f64> {
+fn scores_at(annotator: &Annotator, item: &Scored, k: usize) -> Vec<f64> {
     let mut scores = vec![];
-    tagger.scores_at(item, k, &mut scores);
+    annotator.scores_at(item, k, &mut scores);
     scores
 }
 
 #[test]
 fn the_rule_of_the_paper_is_the_least_difference_of_forced_values() {
     for trainer in [Trainer::Likelihood, Trainer::Margin] {
-        let (mut work, mut random) = (TagWork::default(), Random::new(1));
-        let seen = each(400, trainer, &mut |tagger, item, k, clamp| {
+        let (mut work, mut random) = (LabelWork::default(), Random::new(1));
+        let seen = each(400, trainer, &mut |annotator, item, k, clamp| {
             let known = Known { count: Count::Told(k), clamp, skipped: &[] };
-            let question = next(tagger, item, &known, Strategy::Paper, &mut random, &mut work).unwrap().unwrap();
-            let scores = scores_at(tagger, item, k);
+            let question = next(annotator, item, &known, Strategy::Paper, &mut random, &mut work).unwrap().unwrap();
+            let scores = scores_at(annotator, item, k);
             let free = || (0..clamp.len()).filter(|&i| clamp[i] == Clamp::Free);
             let truth: Vec<(usize, f64)> =
-                free().map(|i| (i, difference(&tagger.star, &scores, k, clamp, i))).collect();
+                free().map(|i| (i, difference(&annotator.star, &scores, k, clamp, i))).collect();
             let least = truth.iter().map(|t| t.1).fold(f64::INFINITY, f64::min);
             assert!((question.value - least).abs() < 1e-9, "{question:?} {truth:?}");
             // of the labels that attain it, the first of the best set
-            let best = exhaustive::star_max(&tagger.star, &scores, &Subsets { k, clamp }).unwrap().1;
+            let best = exhaustive::star_max(&annotator.star, &scores, &Subsets { k, clamp }).unwrap().1;
             let ties: Vec<usize> = truth.iter().filter(|t| t.1 < least + 1e-9).map(|t| t.0).collect();
             assert!(ties.len() >= 2, "never a single label");
             let first = ties.iter().find(|&&i| best.contains(&(i as u32))).unwrap();
             assert_eq!(question.label as usize, *first);
             // and the same out of all forced values at once
-            let forced = tagger.star.forced(&scores, &Subsets { k, clamp }, &mut MaxWork::default()).unwrap();
+            let forced = annotator.star.forced(&scores, &Subsets { k, clamp }, &mut MaxWork::default()).unwrap();
             let fast = free().map(|i| (forced.inside[i] - forced.outside[i]).abs()).fold(f64::INFINITY, f64::min);
             assert!((fast - least).abs() < 1e-9);
         });
@@ -152,23 +152,23 @@ fn the_rule_of_the_paper_is_the_least_difference_of_forced_values() {
 
 #[test]
 fn entropy_and_expected_precision_equal_enumeration() {
-    let (mut work, mut random) = (TagWork::default(), Random::new(2));
-    let seen = each(300, Trainer::Likelihood, &mut |tagger, item, k, clamp| {
+    let (mut work, mut random) = (LabelWork::default(), Random::new(2));
+    let seen = each(300, Trainer::Likelihood, &mut |annotator, item, k, clamp| {
         let known = Known { count: Count::Told(k), clamp, skipped: &[] };
-        let scores = scores_at(tagger, item, k);
-        let p = exhaustive::star_log_sum(&tagger.star, &scores, &Subsets { k, clamp }).1;
+        let scores = scores_at(annotator, item, k);
+        let p = exhaustive::star_log_sum(&annotator.star, &scores, &Subsets { k, clamp }).1;
         let free = || (0..clamp.len()).filter(|&i| clamp[i] == Clamp::Free);
-        let asked = next(tagger, item, &known, Strategy::Entropy, &mut random, &mut work).unwrap().unwrap();
+        let asked = next(annotator, item, &known, Strategy::Entropy, &mut random, &mut work).unwrap().unwrap();
         let nearest = free().map(|i| (p[i] - 0.5).abs()).fold(f64::INFINITY, f64::min);
         assert!((asked.value - p[asked.label as usize]).abs() < 1e-9);
         assert!(((asked.value - 0.5).abs() - nearest).abs() < 1e-9);
         // with all candidates it is the best of all labels, and no answer is expected to do harm
-        let all = next_of(tagger, item, &known, Strategy::Expected, 99, &mut random, &mut work).unwrap().unwrap();
-        let truth = |i: usize| precision(&tagger.star, &scores, k, clamp, i);
+        let all = next_of(annotator, item, &known, Strategy::Expected, 99, &mut random, &mut work).unwrap().unwrap();
+        let truth = |i: usize| precision(&annotator.star, &scores, k, clamp, i);
         let best = free().map(truth).fold(0.0, f64::max);
         assert!((all.value - best).abs() < 1e-9 && (truth(all.label as usize) - best).abs() < 1e-9);
         assert!(all.value > top(&p, k) / k as f64 - 1e-12);
-        let few = next(tagger, item, &known, Strategy::Expected, &mut random, &mut work).unwrap().unwrap();
+        let few = next(annotator, item, &known, Strategy::Expected, &mut random, &mut work).unwrap().unwrap();
         assert!(few.value <= all.value + 1e-12 && (truth(few.label as usize) - few.value).abs() < 1e-9);
     });
     assert!(seen > 400, "{seen}");
@@ -176,20 +176,20 @@ fn entropy_and_expected_precision_equal_enumeration() {
 
 #[test]
 fn expected_change_equals_enumeration() {
-    let (mut work, mut random) = (TagWork::default(), Random::new(3));
-    let seen = each(300, Trainer::Margin, &mut |tagger, item, k, clamp| {
+    let (mut work, mut random) = (LabelWork::default(), Random::new(3));
+    let seen = each(300, Trainer::Margin, &mut |annotator, item, k, clamp| {
         let known = Known { count: Count::Told(k), clamp, skipped: &[] };
-        let scores = scores_at(tagger, item, k);
-        let set = |clamp: &[Clamp]| exhaustive::star_max(&tagger.star, &scores, &Subsets { k, clamp }).unwrap().1;
+        let scores = scores_at(annotator, item, k);
+        let set = |clamp: &[Clamp]| exhaustive::star_max(&annotator.star, &scores, &Subsets { k, clamp }).unwrap().1;
         let best = set(clamp);
         let truth = |i: usize| {
             let against = if best.contains(&(i as u32)) { Clamp::Out } else { Clamp::In };
             let other = set(&with(clamp, i, against));
             let changed = best.iter().filter(|i| !other.contains(i)).count();
-            changed as f64 / (1.0 + difference(&tagger.star, &scores, k, clamp, i).exp())
+            changed as f64 / (1.0 + difference(&annotator.star, &scores, k, clamp, i).exp())
         };
         let most = (0..clamp.len()).filter(|&i| clamp[i] == Clamp::Free).map(truth).fold(0.0, f64::max);
-        let all = next_of(tagger, item, &known, Strategy::Expected, 99, &mut random, &mut work).unwrap().unwrap();
+        let all = next_of(annotator, item, &known, Strategy::Expected, 99, &mut random, &mut work).unwrap().unwrap();
         assert!((all.value - most).abs() < 1e-9 && (truth(all.label as usize) - most).abs() < 1e-9);
     });
     assert!(seen > 400, "{seen}");
@@ -197,23 +197,23 @@ fn expected_change_equals_enumeration() {
 
 #[test]
 fn a_learned_number_goes_by_its_distribution() {
-    let (mut work, mut random) = (TagWork::default(), Random::new(4));
+    let (mut work, mut random) = (LabelWork::default(), Random::new(4));
     let (mut asked, mut none) = (0, 0);
     for round in 0..600 {
         let n = 2 + random.below(7);
         let trainer = if round % 2 == 0 { Trainer::Likelihood } else { Trainer::Margin };
         let c = random.below(4).min(n);
-        let tagger = model(&mut random, n, c, 1.0, trainer);
+        let annotator = model(&mut random, n, c, 1.0, trainer);
         let item = scored(&mut random, n, 1.5);
         let clamp = clamps(&mut random, n);
         let known = Known { count: Count::Learned, clamp: &clamp, skipped: &[] };
-        let numbers = tagger.numbers(&item, &clamp);
+        let numbers = annotator.numbers(&item, &clamp);
         assert!((numbers.iter().map(|x| x.1).sum::<f64>() - 1.0).abs() < 1e-12);
         let inside = clamp.iter().filter(|&&c| c == Clamp::In).count();
         let free = clamp.iter().filter(|&&c| c == Clamp::Free).count();
         assert!(numbers.iter().all(|&(k, _)| inside <= k && k <= inside + free));
         for strategy in Strategy::ALL.into_iter().filter(|s| s.suits(trainer)) {
-            let Some(question) = next(&tagger, &item, &known, strategy, &mut random, &mut work).unwrap() else {
+            let Some(question) = next(&annotator, &item, &known, strategy, &mut random, &mut work).unwrap() else {
                 none += 1;
                 assert_eq!(free, 0, "{strategy}: something can be asked");
                 continue;
@@ -221,13 +221,13 @@ fn a_learned_number_goes_by_its_distribution() {
             asked += 1;
             assert_eq!(clamp[question.label as usize], Clamp::Free);
             if strategy == Strategy::Entropy && free < n {
-                let p = tagger.values(&item, &clamp, &mut work).unwrap().0;
+                let p = annotator.values(&item, &clamp, &mut work).unwrap().0;
                 assert!((p[question.label as usize] - question.value).abs() < 1e-9);
             }
             if strategy == Strategy::Paper {
-                let star = &tagger.star;
+                let star = &annotator.star;
                 let is = |k: usize| {
-                    let scores = scores_at(&tagger, &item, k);
+                    let scores = scores_at(&annotator, &item, k);
                     let value = difference(star, &scores, k, &clamp, question.label as usize);
                     (value - question.value).abs() < 1e-9
                 };
@@ -242,41 +242,41 @@ fn a_learned_number_goes_by_its_distribution() {
 /// Whatever the model has learned of the number of labels, every label can be asked about, whatever the answers are.
 #[test]
 fn a_learned_number_is_never_certain() {
-    let (mut work, mut random) = (TagWork::default(), Random::new(11));
+    let (mut work, mut random) = (LabelWork::default(), Random::new(11));
     let n = 7;
     for trainer in [Trainer::Likelihood, Trainer::Margin] {
-        let tagger = model(&mut random, n, 2, 1.0, trainer);
+        let annotator = model(&mut random, n, 2, 1.0, trainer);
         for counts in [vec![1.0], vec![0.0, 1.0], vec![0.0, 0.0, 0.5, 0.5], [vec![0.0; 7], vec![1.0]].concat()] {
             let item = Scored { counts: counts.clone(), ..scored(&mut random, n, 1.5) };
             let learned: Vec<(usize, f64)> = counts.iter().copied().enumerate().filter(|x| x.1 > 0.0).collect();
-            assert_eq!(tagger.numbers(&item, &[]), learned, "predictions know the learned numbers only");
+            assert_eq!(annotator.numbers(&item, &[]), learned, "predictions know the learned numbers only");
             for strategy in Strategy::ALL.into_iter().filter(|s| s.suits(trainer)) {
                 for answer in [Some(Clamp::In), Some(Clamp::Out), None] {
                     let mut clamp = vec![Clamp::Free; n];
                     for asked in 0..n {
                         let known = Known { count: Count::Learned, clamp: &clamp, skipped: &[] };
-                        let question = next(&tagger, &item, &known, strategy, &mut random, &mut work).unwrap();
+                        let question = next(&annotator, &item, &known, strategy, &mut random, &mut work).unwrap();
                         let label = question.unwrap_or_else(|| panic!("{strategy}: {counts:?} {clamp:?}")).label;
                         let either = [Clamp::In, Clamp::Out][random.below(2)];
                         clamp[label as usize] = answer.unwrap_or(either);
                         let inside = clamp.iter().filter(|&&c| c == Clamp::In).count();
-                        let numbers = tagger.numbers(&item, &clamp);
+                        let numbers = annotator.numbers(&item, &clamp);
                         assert!(numbers.windows(2).all(|w| w[0].0 < w[1].0) && numbers.iter().all(|x| x.1 > 0.0));
                         assert!((numbers.iter().map(|x| x.1).sum::<f64>() - 1.0).abs() < 1e-12);
                         assert!(numbers.len() > 1 || asked + 1 == n, "{numbers:?}");
-                        let (values, k) = tagger.values(&item, &clamp, &mut work).unwrap();
+                        let (values, k) = annotator.values(&item, &clamp, &mut work).unwrap();
                         assert!((inside..=inside + n - asked - 1).contains(&k));
                         let open = |p: f64| trainer == Trainer::Margin || (0.0 < p && p < 1.0);
                         assert!((0..n).all(|i| clamp[i] != Clamp::Free || open(values[i])), "{values:?}");
                     }
                     let known = Known { count: Count::Learned, clamp: &clamp, skipped: &[] };
-                    assert_eq!(next(&tagger, &item, &known, strategy, &mut random, &mut work).unwrap(), None);
+                    assert_eq!(next(&annotator, &item, &known, strategy, &mut random, &mut work).unwrap(), None);
                 }
             }
             // more labels than any item had: no further one is thought to apply
             let known = [[Clamp::In; 4].as_slice(), &[Clamp::Free; 3]].concat();
             if counts.len() <= 4 {
-                assert_eq!(tagger.values(&item, &known, &mut work).unwrap().1, 4);
+                assert_eq!(annotator.values(&item, &known, &mut work).unwrap().1, 4);
             }
         }
     }
@@ -284,38 +284,38 @@ fn a_learned_number_is_never_certain() {
 
 #[test]
 fn skipped_labels_are_not_asked_again() {
-    let (mut work, mut random) = (TagWork::default(), Random::new(6));
+    let (mut work, mut random) = (LabelWork::default(), Random::new(6));
     for trainer in [Trainer::Likelihood, Trainer::Margin] {
-        let tagger = model(&mut random, 7, 3, 1.0, trainer);
+        let annotator = model(&mut random, 7, 3, 1.0, trainer);
         let item = scored(&mut random, 7, 1.5);
         for strategy in Strategy::ALL.into_iter().filter(|s| s.suits(trainer)) {
             let mut skipped = vec![];
             for _ in 0..7 {
                 let known = Known { count: Count::Told(3), clamp: &[], skipped: &skipped };
-                let question = next(&tagger, &item, &known, strategy, &mut random, &mut work).unwrap().unwrap();
+                let question = next(&annotator, &item, &known, strategy, &mut random, &mut work).unwrap().unwrap();
                 assert!(!skipped.contains(&question.label));
                 if strategy == Strategy::Paper {
-                    let scores = scores_at(&tagger, &item, 3);
+                    let scores = scores_at(&annotator, &item, 3);
                     let open = (0..7u32).filter(|i| !skipped.contains(i));
-                    let value = |i: u32| difference(&tagger.star, &scores, 3, &[Clamp::Free; 7], i as usize);
+                    let value = |i: u32| difference(&annotator.star, &scores, 3, &[Clamp::Free; 7], i as usize);
                     assert!((question.value - open.map(value).fold(f64::INFINITY, f64::min)).abs() < 1e-9);
                 }
                 skipped.push(question.label);
             }
             let known = Known { count: Count::Told(3), clamp: &[], skipped: &skipped };
-            assert_eq!(next(&tagger, &item, &known, strategy, &mut random, &mut work).unwrap(), None);
+            assert_eq!(next(&annotator, &item, &known, strategy, &mut random, &mut work).unwrap(), None);
         }
     }
 }
 
 #[test]
 fn what_cannot_be_asked_is_refused() {
-    let (mut work, mut random) = (TagWork::default(), Random::new(7));
-    let tagger = model(&mut random, 4, 1, 1.0, Trainer::Margin);
+    let (mut work, mut random) = (LabelWork::default(), Random::new(7));
+    let annotator = model(&mut random, 4, 1, 1.0, Trainer::Margin);
     let item = scored(&mut random, 4, 1.0);
     let mut ask = |count, clamp: &[Clamp], strategy| {
         let known = Known { count, clamp, skipped: &[] };
-        next(&tagger, &item, &known, strategy, &mut Random::new(1), &mut work).map_err(|error| error.to_string())
+        next(&annotator, &item, &known, strategy, &mut Random::new(1), &mut work).map_err(|error| error.to_string())
     };
     let entropy = ask(Count::Told(2), &[], Strategy::Entropy).unwrap_err();
     assert!(entropy.contains("trainer=likelihood"), "{entropy}");
@@ -331,17 +331,17 @@ fn a_replay_ends_at_the_truth() {
     let set = Scenes { items: 160, labels: 12, scenes: 3, noise: 1.5, seed: 3 }.make();
     let units = set.all();
     for method in [CStar::default(), CStar { trainer: Trainer::Margin, ..CStar::default() }] {
-        let tagger = method.fit(&TagTraining::new(&set, &units[..120]), &Watch::NOBODY).unwrap().tagger;
-        let scaled = tagger.scaled(&set).unwrap();
-        let mut work = TagWork::default();
+        let annotator = method.fit(&TagTraining::new(&set, &units[..120]), &Watch::NOBODY).unwrap().annotator;
+        let scaled = annotator.scaled(&set).unwrap();
+        let mut work = LabelWork::default();
         let (mut sums, mut before) = ([0.0; 4], vec![]);
         for &i in &units[120..] {
-            let (i, item) = (i as usize, tagger.score(&set, &scaled, i as usize).unwrap());
-            for (s, strategy) in Strategy::ALL.into_iter().enumerate().filter(|(_, s)| s.suits(tagger.trainer)) {
+            let (i, item) = (i as usize, annotator.score(&set, &scaled, i as usize).unwrap());
+            for (s, strategy) in Strategy::ALL.into_iter().enumerate().filter(|(_, s)| s.suits(annotator.trainer)) {
                 for told in [true, false] {
                     let mut run = || {
                         let how = (strategy, 12, told);
-                        replay(&tagger, &item, &set, i, how, &mut Random::new(9), &mut work).unwrap()
+                        replay(&annotator, &item, &set, i, how, &mut Random::new(9), &mut work).unwrap()
                     };
                     let curve = run();
                     assert_eq!(curve, run());
@@ -356,7 +356,7 @@ fn a_replay_ends_at_the_truth() {
         }
         // without questions it is break-even precision as it is measured elsewhere
         let bep = ["bep".parse().unwrap()];
-        let measured = tagger.evaluate(&set, &units[120..], &bep, &Convention::STANDARD).unwrap();
+        let measured = annotator.evaluate(&set, &units[120..], &bep, &Convention::STANDARD).unwrap();
         let mean = before.iter().sum::<f64>() / before.len() as f64;
         assert!((measured.mean(0) - mean).abs() < 1e-9 && measured.counted(0).len() == before.len());
         assert!(sums[0] > sums[3] && sums[1] > sums[3], "chosen questions are worth more than random ones: {sums:?}");
@@ -366,12 +366,12 @@ fn a_replay_ends_at_the_truth() {
 #[test]
 fn unknown_labels_are_neither_asked_nor_counted() {
     let mut random = Random::new(8);
-    let tagger = model(&mut random, 5, 2, 1.0, Trainer::Likelihood);
+    let annotator = model(&mut random, 5, 2, 1.0, Trainer::Likelihood);
     let item = Scored { base: vec![0.0, 0.1, 9.0, 0.2, -0.1], counts: vec![0.0, 0.4, 0.4, 0.2] };
     let set = |yes: Vec<u32>, unknown: Vec<u32>| {
         let columns = Columns { names: vec!["x".into()], numbered: false };
         let features = Features::Dense(Matrix::new(vec![0.0], 1));
-        let set = TagSet::new(features, columns, tagger.labels.clone(), vec![yes]).unwrap();
+        let set = LabelSet::new(features, columns, annotator.labels.clone(), vec![yes]).unwrap();
         set.with_unknown(vec![unknown]).unwrap()
     };
     // label 2 has by far the best score, and would be first if it counted
@@ -379,28 +379,28 @@ fn unknown_labels_are_neither_asked_nor_counted() {
     for strategy in Strategy::ALL {
         for told in [true, false] {
             let how = (strategy, 5, told);
-            let curve = replay(&tagger, &item, &known, 0, how, &mut random, &mut TagWork::default()).unwrap();
+            let curve = replay(&annotator, &item, &known, 0, how, &mut random, &mut LabelWork::default()).unwrap();
             assert!(curve.last().is_some_and(|&last| last == 1.0), "{strategy}, {told}: {curve:?}");
         }
     }
     assert!(!replayable(&set(vec![], vec![]), 0) && !replayable(&set(vec![0, 1, 3, 4], vec![2]), 0));
     let how = (Strategy::Paper, 5, true);
-    let none = replay(&tagger, &item, &set(vec![], vec![]), 0, how, &mut random, &mut TagWork::default());
+    let none = replay(&annotator, &item, &set(vec![], vec![]), 0, how, &mut random, &mut LabelWork::default());
     assert_eq!(none.unwrap(), Vec::<f64>::new());
 }
 
 #[test]
 fn without_links_the_paper_and_expected_precision_agree() {
-    let (mut random, mut work) = (Random::new(10), TagWork::default());
+    let (mut random, mut work) = (Random::new(10), LabelWork::default());
     for _ in 0..500 {
         let n = 3 + random.below(6);
-        let tagger = model(&mut random, n, 0, 0.0, Trainer::Likelihood);
+        let annotator = model(&mut random, n, 0, 0.0, Trainer::Likelihood);
         let item = scored(&mut random, n, 1.5);
         let yes: Vec<u32> = (0..n as u32).filter(|_| random.below(2) == 0).collect();
         let columns = Columns { names: vec!["x".into()], numbered: false };
         let features = Features::Dense(Matrix::new(vec![0.0], 1));
-        let set = TagSet::new(features, columns, tagger.labels.clone(), vec![yes]).unwrap();
-        let mut curve = |strategy| replay(&tagger, &item, &set, 0, (strategy, n, true), &mut random, &mut work);
+        let set = LabelSet::new(features, columns, annotator.labels.clone(), vec![yes]).unwrap();
+        let mut curve = |strategy| replay(&annotator, &item, &set, 0, (strategy, n, true), &mut random, &mut work);
         assert_eq!(curve(Strategy::Paper).unwrap(), curve(Strategy::Expected).unwrap());
     }
 }
@@ -408,13 +408,13 @@ fn without_links_the_paper_and_expected_precision_agree() {
 #[test]
 fn answers_hold_and_both_sides_are_the_best_of_all_sets() {
     let mut random = Random::new(31);
-    let mut work = TagWork::default();
+    let mut work = LabelWork::default();
     for round in 0..200 {
         let n = 2 + random.below(6);
         let trainer = if round % 2 == 0 { Trainer::Likelihood } else { Trainer::Margin };
-        let tagger = model(&mut random, n, n.min(2), 1.0, trainer);
+        let annotator = model(&mut random, n, n.min(2), 1.0, trainer);
         let (item, clamp) = (scored(&mut random, n, 1.0), clamps(&mut random, n));
-        let said = tagger.predict_item(&item, &clamp, &mut work).unwrap();
+        let said = annotator.predict_item(&item, &clamp, &mut work).unwrap();
         let chosen = |label: usize| said.chosen.contains(&(label as u32));
         for (label, clamp) in clamp.iter().enumerate().filter(|(_, clamp)| **clamp != Clamp::Free) {
             assert_eq!(chosen(label), *clamp == Clamp::In, "round {round}: {clamp:?} {:?}", said.chosen);
@@ -426,12 +426,12 @@ fn answers_hold_and_both_sides_are_the_best_of_all_sets() {
         }
         let (k, label) = (inside + 1, free[random.below(free.len())]);
         let known = Known { count: Count::Told(k), clamp: &clamp, skipped: &[] };
-        let (yes, no) = sides(&tagger, &item, &known, label as u32, &mut work).unwrap();
+        let (yes, no) = sides(&annotator, &item, &known, label as u32, &mut work).unwrap();
         let mut scores = vec![];
-        tagger.scores_at(&item, k, &mut scores);
+        annotator.scores_at(&item, k, &mut scores);
         let best = |answer| {
             let clamp = with(&clamp, label, answer);
-            exhaustive::star_max(&tagger.star, &scores, &Subsets { k, clamp: &clamp }).unwrap().0
+            exhaustive::star_max(&annotator.star, &scores, &Subsets { k, clamp: &clamp }).unwrap().0
         };
         assert!((yes - best(Clamp::In)).abs() < 1e-9 && (no - best(Clamp::Out)).abs() < 1e-9, "round {round}");
     }

@@ -4,11 +4,11 @@
 use ordain::Error;
 use ordain::data::scale::Scale;
 use ordain::data::synthetic::{Linkage, Scenes, Synthetic};
-use ordain::data::{Columns, MatchSet, Problem, RankSet, TagSet, Truth};
+use ordain::data::{Columns, LabelSet, MatchSet, Problem, RankSet, Truth};
 use ordain::matrix::{Features, Matrix};
 use ordain::method::{
-    BallRank, CStar, Choice, Documents, Dorm, Fitted, FittedMatch, FittedTags, MatchMap, MatchMargin, MatchMethod,
-    MatchTraining, Method, RankMatch, RankMethod, RankSvm, Subset, TagLoss, TagTraining, Training,
+    BallRank, CStar, Choice, Documents, Dorm, Fitted, FittedMatch, FittedTags, LabelLoss, MatchMap, MatchMargin,
+    MatchMethod, MatchTraining, Method, RankMatch, RankMethod, RankSvm, Subset, TagTraining, Training,
 };
 use ordain::metric::{Convention, evaluate};
 use ordain::model_file::{
@@ -280,7 +280,7 @@ fn settings_that_do_not_go_together_are_refused() {
         RankMatch { subset: Subset::Of(1), ..RankMatch::default() }.fit(&data, &Watch::NOBODY).unwrap_err(),
         Dorm { subset: Subset::Full, ..Dorm::default() }.fit(&data, &Watch::NOBODY).unwrap_err(),
         BallRank { sample: 0, ..BallRank::default() }.fit(&data, &Watch::NOBODY).unwrap_err(),
-        CStar { loss: TagLoss::PrecisionAt(3), ..CStar::default() }
+        CStar { loss: LabelLoss::PrecisionAt(3), ..CStar::default() }
             .fit(&TagTraining::new(&items, &all), &Watch::NOBODY)
             .unwrap_err(),
         MatchMap { max_iter: 0, ..MatchMap::default() }
@@ -387,11 +387,11 @@ const ANNOTATORS: [&str; 7] = [
     "independent[trainer=margin,features=both,lambda=0.01,max_iter=20]",
 ];
 
-fn scenes() -> TagSet {
+fn scenes() -> LabelSet {
     Scenes { items: 90, labels: 9, scenes: 3, ..Scenes::default() }.make()
 }
 
-fn annotator(method: &str, set: &TagSet) -> FittedTags {
+fn annotator(method: &str, set: &LabelSet) -> FittedTags {
     method.parse::<CStar>().unwrap().fit(&TagTraining::new(set, &set.all()), &Watch::NOBODY).unwrap()
 }
 
@@ -403,7 +403,7 @@ fn annotators_give_the_same_bytes_on_any_number_of_threads() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
                 let model = annotator(method, &set);
-                (tags_to_bytes(&model), model.tagger.predict(&set, &set.all()).unwrap())
+                (tags_to_bytes(&model), model.annotator.predict(&set, &set.all()).unwrap())
             })
         };
         let first = bytes(1);
@@ -420,7 +420,7 @@ fn a_saved_annotator_says_the_same() {
         save_tags(&model, &path).unwrap();
         let Model::Annotate(again) = load_any(&path).unwrap() else { panic!("{method}") };
         assert!(again == model, "{method}");
-        let said = |model: &FittedTags| model.tagger.predict(&set, &set.all()).unwrap();
+        let said = |model: &FittedTags| model.annotator.predict(&set, &set.all()).unwrap();
         assert_eq!(said(&again), said(&model), "{method}");
         let refusal = load(&path).unwrap_err().to_string();
         assert!(refusal.contains("this model annotates"), "{refusal}");
@@ -490,10 +490,10 @@ fn the_choice_of_an_annotator_is_the_best_of_what_was_tried() {
 fn what_explains_a_label_adds_up_to_its_score() {
     let set = scenes();
     for method in ANNOTATORS {
-        let tagger = annotator(method, &set).tagger;
+        let annotator = annotator(method, &set).annotator;
         for (item, above, below) in [(0, 0, 1), (1, 5, 0), (2, 7, 3)] {
-            let scores = &tagger.predict(&set, &[item]).unwrap()[0].scores;
-            let reasons = tagger.explain(&set, item as usize, above, below).unwrap();
+            let scores = &annotator.predict(&set, &[item]).unwrap()[0].scores;
+            let reasons = annotator.explain(&set, item as usize, above, below).unwrap();
             let own = reasons.iter().filter(|reason| !reason.what.starts_with("link to "));
             let (a, b) = own.fold((0.0, 0.0), |(a, b), reason| (a + reason.above, b + reason.below));
             assert!((a - scores[above]).abs() < 1e-9 && (b - scores[below]).abs() < 1e-9, "{method}");
@@ -504,14 +504,14 @@ fn what_explains_a_label_adds_up_to_its_score() {
 #[test]
 fn annotations_that_are_not_finite_and_other_columns_are_refused() {
     let set = scenes();
-    let tagger = annotator("cstar[core=2,lambda=0.01,link_lambda=0.01,features=both,scale=none]", &set).tagger;
+    let annotator = annotator("cstar[core=2,lambda=0.01,link_lambda=0.01,features=both,scale=none]", &set).annotator;
     let metrics = ["bep", "f1"].map(|name| name.parse().unwrap());
-    let all = |set: &TagSet| {
+    let all = |set: &LabelSet| {
         [
-            tagger.predict(set, &[3]).map(drop),
-            tagger.oracle_values(set, &[3]).map(drop),
-            tagger.evaluate(set, &[3], &metrics, &Convention::STANDARD).map(drop),
-            tagger.explain(set, 3, 0, 1).map(drop),
+            annotator.predict(set, &[3]).map(drop),
+            annotator.oracle_values(set, &[3]).map(drop),
+            annotator.evaluate(set, &[3], &metrics, &Convention::STANDARD).map(drop),
+            annotator.explain(set, 3, 0, 1).map(drop),
         ]
     };
     all(&set).into_iter().for_each(|right| right.unwrap());
@@ -524,7 +524,7 @@ fn annotations_that_are_not_finite_and_other_columns_are_refused() {
         let place = format!("item {:?}, label {:?}: expected a finite score, found NaN", set.item(3), set.labels[0]);
         assert!(error.to_string().starts_with(&place), "{error}");
     }
-    assert!(tagger.predict(&strange, &[2, 4]).is_ok());
+    assert!(annotator.predict(&strange, &[2, 4]).is_ok());
 
     let mut other = set.clone();
     other.columns.names.swap(0, 1);
@@ -534,7 +534,7 @@ fn annotations_that_are_not_finite_and_other_columns_are_refused() {
     }
     let mut renamed = set.clone();
     renamed.labels.swap(0, 1);
-    let error = tagger.evaluate(&renamed, &[3], &metrics, &Convention::STANDARD).unwrap_err().to_string();
+    let error = annotator.evaluate(&renamed, &[3], &metrics, &Convention::STANDARD).unwrap_err().to_string();
     assert!(error.contains("the 9 labels of the model"), "{error}");
 }
 

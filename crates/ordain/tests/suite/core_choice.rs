@@ -2,17 +2,17 @@
 #![allow(clippy::unwrap_used)] // a test may panic
 
 use crate::cases::cases;
-use ordain::data::{Columns, TagSet};
+use ordain::data::{Columns, LabelSet};
 use ordain::matrix::{Features, Matrix};
 use ordain::method::core_choice::{CoreStep, FEWEST, MOST, choose_core, core_steps};
 use ordain::random::Random;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-pub(crate) fn tags(labels: usize, yes: Vec<Vec<u32>>) -> TagSet {
+pub(crate) fn tags(labels: usize, yes: Vec<Vec<u32>>) -> LabelSet {
     let features = Features::Dense(Matrix::new(vec![0.0; yes.len()], 1));
     let columns = Columns { names: vec!["x".into()], numbered: false };
-    TagSet::new(features, columns, (0..labels).map(|i| i.to_string()).collect(), yes).unwrap()
+    LabelSet::new(features, columns, (0..labels).map(|i| i.to_string()).collect(), yes).unwrap()
 }
 
 /// Entropy of the classes in nats, with the correction of Miller and Madow, times their number.
@@ -89,7 +89,7 @@ fn same(fast: &[CoreStep], slow: &[CoreStep]) -> bool {
     fast.len() == slow.len() && fast.iter().zip(slow).all(equal)
 }
 
-fn answered(answers: &[Vec<Option<u8>>], labels: usize) -> TagSet {
+fn answered(answers: &[Vec<Option<u8>>], labels: usize) -> LabelSet {
     let lists = |wanted: Option<u8>| -> Vec<Vec<u32>> {
         answers.iter().map(|item| (0..labels as u32).filter(|&i| item[i as usize] == wanted).collect()).collect()
     };
@@ -129,7 +129,7 @@ proptest! {
 }
 
 /// Items of six scenes; the first five labels mark five of them, 88 objects come at rates that depend on the scene.
-fn scenes(items: usize, seed: u64) -> TagSet {
+fn scenes(items: usize, seed: u64) -> LabelSet {
     let mut random = Random::new(seed);
     let rates: Vec<[f64; 6]> = (0..88)
         .map(|_| std::array::from_fn(|_| if random.uniform() < 0.25 { 0.1 + 0.4 * random.uniform() } else { 0.02 }))

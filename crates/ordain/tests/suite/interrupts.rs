@@ -19,8 +19,8 @@ use ordain::structure::matching::samples::Samples;
 use ordain::structure::matching::{
     Engine, assignment, best, bethe, chain, engine, huber_law, importance, partial, places, sinkhorn, subsets,
 };
+use ordain::structure::star::sum::{StarSum, SumWork};
 use ordain::structure::star::{Star, Subsets};
-use ordain::structure::star_sum::{StarSum, SumWork};
 use ordain::surrogate::pair_hinge::PairHinge;
 use ordain::surrogate::star::{Case, StarLikelihood, StarMargin, Target};
 use ordain::traits::{Blocks, Risk, Solver, Stop, Surrogate};

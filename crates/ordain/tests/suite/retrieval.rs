@@ -1,13 +1,15 @@
 //! Queries made of items, against a slow truth and on real data.
 #![allow(clippy::unwrap_used, clippy::float_cmp)] // a test may panic, and grades are exact
 
-use ordain::data::{Columns, ItemQueries, ItemRows, RankSet, Retrieval, TagReading, TagSet, is_tags, read_tags, write};
+use ordain::data::{
+    Columns, ItemQueries, ItemRows, LabelReading, LabelSet, RankSet, Retrieval, is_labels, read_labels, write,
+};
 use ordain::matrix::{Csr, Features, Matrix};
 use ordain::random::Random;
 use std::path::PathBuf;
 
 /// Items with up to three of six labels, some of them unknown, and three whole numbers as features.
-fn items(n: usize, seed: u64, sparse: bool) -> TagSet {
+fn items(n: usize, seed: u64, sparse: bool) -> LabelSet {
     let mut random = Random::new(seed);
     let values: Vec<f32> = (0..3 * n).map(|_| random.below(3) as f32 - 1.0).collect();
     let (mut yes, mut unknown) = (vec![], vec![]);
@@ -31,7 +33,7 @@ fn items(n: usize, seed: u64, sparse: bool) -> TagSet {
     };
     let columns = Columns { names: ["a", "b", "c"].map(String::from).to_vec(), numbered: false };
     let labels = (0..6).map(|label| format!("l{label}")).collect();
-    TagSet::new(features, columns, labels, yes).unwrap().with_unknown(unknown).unwrap()
+    LabelSet::new(features, columns, labels, yes).unwrap().with_unknown(unknown).unwrap()
 }
 
 /// Query, document, grade and features of every row.
@@ -46,7 +48,7 @@ fn rows(set: &RankSet) -> Vec<Row> {
 }
 
 /// The same by the words of the documentation, without regard to cost.
-fn truth(how: &Retrieval, set: &TagSet) -> Vec<Row> {
+fn truth(how: &Retrieval, set: &LabelSet) -> Vec<Row> {
     let n = set.len();
     let count = |label: u32| (0..n.min(how.among_first.unwrap_or(n))).filter(|&i| set.yes(i).contains(&label)).count();
     let mut labels: Vec<u32> =
@@ -135,7 +137,7 @@ fn every_choice_is_as_the_slow_truth_has_it() {
 fn what_cannot_be_asked_is_refused() {
     let columns = Columns { names: vec!["x".into()], numbered: false };
     let features = || Features::Dense(Matrix::new(vec![0.0, 1.0, 2.0], 1));
-    let set = TagSet::new(features(), columns, vec!["sea".into()], vec![vec![0], vec![0], vec![0]]).unwrap();
+    let set = LabelSet::new(features(), columns, vec!["sea".into()], vec![vec![0], vec![0], vec![0]]).unwrap();
     let labels = Retrieval::default().make(&set).unwrap_err().to_string();
     assert_eq!(
         labels,
@@ -152,9 +154,9 @@ fn data(name: &str) -> PathBuf {
 }
 
 /// Both halves of files; each is checked to have ten queries with documents of two grades.
-fn both_halves(files: &[&str], reading: &TagReading, how: &Retrieval) -> [RankSet; 2] {
+fn both_halves(files: &[&str], reading: &LabelReading, how: &Retrieval) -> [RankSet; 2] {
     let files = files.iter().map(|name| data(name)).collect();
-    let set = read_tags(&[files], reading).unwrap().0;
+    let set = read_labels(&[files], reading).unwrap().0;
     [ItemRows::Even, ItemRows::Odd].map(|rows| {
         let half = Retrieval { rows, ..how.clone() }.make(&set).unwrap();
         assert!(half.len() == 10 && (0..10).all(|q| !half.is_flat(q)));
@@ -169,11 +171,11 @@ fn relevant(set: &RankSet, q: usize) -> usize {
 #[test]
 #[ignore = "needs the folder ORDAIN_DATA, run by ./check --data"]
 fn halves_of_real_data() {
-    let reading = TagReading {
+    let reading = LabelReading {
         category: Some("category".into()),
         id: Some("image".into()),
         ignore: vec!["name".into()],
-        ..TagReading::default()
+        ..LabelReading::default()
     };
     let corel = ["retrieval/wang-corel1k/features.csv.gz"];
     let halves = both_halves(&corel, &reading, &Retrieval::default());
@@ -186,7 +188,7 @@ fn halves_of_real_data() {
             assert!((0..10).all(|q| half.span(q).len() == 10 * k && relevant(&half, q) == k));
         }
     }
-    let reading = TagReading { category: Some("digit".into()), ..TagReading::default() };
+    let reading = LabelReading { category: Some("digit".into()), ..LabelReading::default() };
     let halves = both_halves(&["retrieval/digits/digits.csv"], &reading, &Retrieval::default());
     for (n, half) in [899, 898].into_iter().zip(&halves) {
         assert!(half.features.cols() == 64 && (0..10).all(|q| half.span(q).len() == n));
@@ -194,9 +196,9 @@ fn halves_of_real_data() {
     }
     let folder = "annotation/mediamill_reduced";
     let files = [format!("{folder}/mediamill-train.arff.gz"), format!("{folder}/mediamill-test.arff")];
-    assert!(is_tags(&data(&files[0])));
+    assert!(is_labels(&data(&files[0])));
     let how = Retrieval { commonest: Some(10), at_most: Some(400), among_first: Some(1500), ..Retrieval::default() };
-    let halves = both_halves(&[&files[0], &files[1]], &TagReading::default(), &how);
+    let halves = both_halves(&[&files[0], &files[1]], &LabelReading::default(), &how);
     for half in &halves {
         assert!((0..10).all(|q| half.span(q).len() == 1000 && (50..400).contains(&relevant(half, q))));
     }

@@ -3,8 +3,8 @@
 
 use ordain::random::Random;
 use ordain::structure::exhaustive;
+use ordain::structure::star::sum::{StarSum, SumWork};
 use ordain::structure::star::{Clamp, Star, Subsets};
-use ordain::structure::star_sum::{StarSum, SumWork};
 
 fn random_star(random: &mut Random, n: usize, c: usize, sigma: f64) -> Star {
     let mut labels: Vec<u32> = (0..n as u32).collect();

@@ -3,7 +3,7 @@
 
 use ordain::data::scale::Affine;
 use ordain::data::synthetic::Scenes;
-use ordain::data::{Columns, TagSet};
+use ordain::data::{Columns, LabelSet};
 use ordain::matrix::{Csr, Features, Matrix};
 use ordain::method::core_choice::choose_core;
 use ordain::method::{CStar, Core, OneVsRest, TagTraining};
@@ -219,7 +219,7 @@ fn settings_are_read_back_and_refused() {
 }
 
 /// Items with a feature per label that says whether it applies, and some labels unknown.
-fn with_gaps(random: &mut Random, items: usize, n: usize, gap: impl Fn(usize, usize) -> bool) -> TagSet {
+fn with_gaps(random: &mut Random, items: usize, n: usize, gap: impl Fn(usize, usize) -> bool) -> LabelSet {
     let (mut values, mut yes, mut unknown) = (vec![], vec![], vec![]);
     for i in 0..items {
         let on: Vec<bool> = (0..n).map(|_| random.uniform() < 0.3).collect();
@@ -229,21 +229,21 @@ fn with_gaps(random: &mut Random, items: usize, n: usize, gap: impl Fn(usize, us
     }
     let names = |k: usize| (0..k).map(|j| j.to_string()).collect::<Vec<_>>();
     let columns = Columns { names: names(n), numbered: true };
-    let set = TagSet::new(Features::Dense(Matrix::new(values, n)), columns, names(n), yes).unwrap();
+    let set = LabelSet::new(Features::Dense(Matrix::new(values, n)), columns, names(n), yes).unwrap();
     set.with_unknown(unknown).unwrap()
 }
 
 #[test]
 fn labels_that_are_seldom_or_never_known_spoil_nothing() {
     let mut random = Random::new(21);
-    let fit = |set: &TagSet| {
+    let fit = |set: &LabelSet| {
         let method: CStar = "cstar[core=2,lambda=1e-3,link_lambda=1e-2]".parse().unwrap();
-        method.fit(&TagTraining::new(set, &set.all()), &Watch::NOBODY).unwrap().tagger
+        method.fit(&TagTraining::new(set, &set.all()), &Watch::NOBODY).unwrap().annotator
     };
     // label 0 is known of one item in seven, label 1 of none
     let set = with_gaps(&mut random, 350, 6, |i, l| l == 0 && i % 7 != 0 || l == 1);
-    let tagger = fit(&set);
-    let answers = tagger.predict(&set, &set.all()).unwrap();
+    let annotator = fit(&set);
+    let answers = annotator.predict(&set, &set.all()).unwrap();
     assert!(answers.iter().all(|a| a.values.iter().all(|v| v.is_finite())));
     // the number of labels is learned, and label 1, of which nothing is known, leads nowhere near half of the lists
     let given = answers.iter().map(|a| a.chosen.len()).sum::<usize>() as f64 / 350.0;
@@ -262,11 +262,11 @@ fn hundreds_of_labels_on_an_item_train() {
     let values: Vec<f32> = (0..items * 3).map(|_| random.normal() as f32).collect();
     let names = |k: usize| (0..k).map(|j| j.to_string()).collect::<Vec<_>>();
     let columns = Columns { names: names(3), numbered: true };
-    let set = TagSet::new(Features::Dense(Matrix::new(values, 3)), columns, names(n), yes).unwrap();
+    let set = LabelSet::new(Features::Dense(Matrix::new(values, 3)), columns, names(n), yes).unwrap();
     let method: CStar = "cstar[core=1,lambda=1e-3,link_lambda=1e-2]".parse().unwrap();
     let model = method.fit(&TagTraining::new(&set, &set.all()), &Watch::NOBODY).unwrap();
-    assert!(model.facts.report.objective.is_finite() && model.tagger.bias.iter().all(|v| v.is_finite()));
-    assert!(model.tagger.predict(&set, &[0]).unwrap()[0].values.iter().all(|v| v.is_finite()));
+    assert!(model.facts.report.objective.is_finite() && model.annotator.bias.iter().all(|v| v.is_finite()));
+    assert!(model.annotator.predict(&set, &[0]).unwrap()[0].values.iter().all(|v| v.is_finite()));
 }
 
 /// What `ordain demo annotate` trains on, as the trainer sees it.

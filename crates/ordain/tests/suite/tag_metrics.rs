@@ -3,9 +3,9 @@
 
 use crate::cases::cases;
 use ordain::data::synthetic::Synthetic;
-use ordain::data::{Columns, TagSet};
+use ordain::data::{Columns, LabelSet};
 use ordain::matrix::{Features, Matrix};
-use ordain::metric::{Convention, Empty, Evaluation, Metric, TagScores, Ties, evaluate, evaluate_tags};
+use ordain::metric::{Convention, Empty, Evaluation, LabelScores, Metric, Ties, evaluate, evaluate_tags};
 use ordain::random::Random;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -17,13 +17,13 @@ fn metrics(names: &[&str]) -> Vec<Metric> {
     names.iter().map(|name| name.parse().unwrap()).collect()
 }
 
-fn tags(labels: usize, yes: Vec<Vec<u32>>) -> TagSet {
+fn tags(labels: usize, yes: Vec<Vec<u32>>) -> LabelSet {
     let features = Features::Dense(Matrix::new(vec![0.0; yes.len()], 1));
     let columns = Columns { names: vec!["x".into()], numbered: false };
-    TagSet::new(features, columns, (0..labels).map(|i| format!("label {i}")).collect(), yes).unwrap()
+    LabelSet::new(features, columns, (0..labels).map(|i| format!("label {i}")).collect(), yes).unwrap()
 }
 
-fn measure(set: &TagSet, said: &TagScores, names: &[&str], by: &Convention) -> Evaluation {
+fn measure(set: &LabelSet, said: &LabelScores, names: &[&str], by: &Convention) -> Evaluation {
     evaluate_tags(set, &set.all(), said, &metrics(names), by).unwrap()
 }
 
@@ -49,7 +49,7 @@ fn labels_equal_scikit_learn() {
         let items = block["items"].as_array().unwrap();
         let labels = items[0]["yes"].as_array().unwrap().len();
         let set = tags(labels, items.iter().map(|item| on(&item["yes"])).collect());
-        let said = TagScores {
+        let said = LabelScores {
             scores: items.iter().flat_map(|i| i["scores"].as_array().unwrap()).map(|x| x.as_f64().unwrap()).collect(),
             sets: items.iter().map(|item| on(&item["said"])).collect(),
         };
@@ -111,12 +111,12 @@ fn item() -> impl Strategy<Value = Vec<Label>> {
     prop::collection::vec((answer, (0..4i32).prop_map(f64::from), any::<bool>()), 6)
 }
 
-fn with(items: &[Vec<Label>]) -> (TagSet, TagScores) {
+fn with(items: &[Vec<Label>]) -> (LabelSet, LabelScores) {
     let lists = |has: &dyn Fn(&Label) -> bool| -> Vec<Vec<u32>> {
         items.iter().map(|item| (0u32..).zip(item).filter(|(_, x)| has(x)).map(|(i, _)| i).collect()).collect()
     };
     let set = tags(6, lists(&|x| x.0 == Some(true))).with_unknown(lists(&|x| x.0.is_none())).unwrap();
-    (set, TagScores { scores: items.iter().flatten().map(|x| x.1).collect(), sets: lists(&|x| x.2) })
+    (set, LabelScores { scores: items.iter().flatten().map(|x| x.1).collect(), sets: lists(&|x| x.2) })
 }
 
 proptest! {
@@ -189,7 +189,7 @@ proptest! {
         let mut scores = vec![0.0; n];
         order.iter().enumerate().for_each(|(rank, &label)| scores[label] = -(rank as f64));
         let set = tags(n, vec![(0..n as u32).filter(|&i| z[i as usize]).collect()]);
-        let found = measure(&set, &TagScores { scores, sets: vec![] }, &["ap"], &Convention::STANDARD).mean(0);
+        let found = measure(&set, &LabelScores { scores, sets: vec![] }, &["ap"], &Convention::STANDARD).mean(0);
         let square = |entry: &dyn Fn(usize, usize) -> f64| -> Vec<Vec<f64>> {
             (0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect()
         };
@@ -210,7 +210,7 @@ fn items_that_say_nothing() {
     let set = tags(3, vec![vec![], vec![0, 1, 2], vec![], vec![0]]);
     let set = set.with_unknown(vec![vec![], vec![], vec![0, 1, 2], vec![2]]).unwrap();
     let scores = [3.0, 2.0, 1.0].repeat(4);
-    let said = TagScores { scores, sets: vec![vec![], vec![0], vec![0, 1], vec![1, 2, 1]] };
+    let said = LabelScores { scores, sets: vec![vec![], vec![0], vec![0, 1], vec![1, 2, 1]] };
     let standard = measure(&set, &said, &ALL, &Convention::STANDARD);
     let row = |found: &Evaluation, u: usize| -> Vec<Option<f64>> { found.values.iter().map(|m| m[u]).collect() };
     assert_eq!(row(&standard, 0), [None, None, None, None, None, Some(0.0), Some(1.0)]);
@@ -238,7 +238,7 @@ fn items_that_say_nothing() {
 #[test]
 fn tied_labels_go_by_number_or_name() {
     let set = tags(3, vec![vec![2]]);
-    let said = TagScores { scores: vec![1.0; 3], sets: vec![] };
+    let said = LabelScores { scores: vec![1.0; 3], sets: vec![] };
     let coverage = |by: Convention| measure(&set, &said, &["coverage"], &by).mean(0);
     assert!(close(coverage(Convention::STANDARD), 2.0));
     assert!(close(coverage(convention("sklearn")), 3.0));
@@ -266,10 +266,10 @@ fn metrics_of_labels_are_read_and_refused_by_name() {
     assert_eq!(same.values[0], same.values[1]);
 
     let set = tags(2, vec![vec![0], vec![1]]);
-    let refused = |said: TagScores, name: &str| {
+    let refused = |said: LabelScores, name: &str| {
         evaluate_tags(&set, &set.all(), &said, &metrics(&[name]), &Convention::STANDARD).unwrap_err().to_string()
     };
-    let said = |scores: usize, sets: &[Vec<u32>]| TagScores { scores: vec![0.0; scores], sets: sets.to_vec() };
+    let said = |scores: usize, sets: &[Vec<u32>]| LabelScores { scores: vec![0.0; scores], sets: sets.to_vec() };
     assert_eq!(refused(said(3, &[]), "bep"), "expected 4 scores, 2 for each of 2 items, found 3 scores");
     assert_eq!(refused(said(4, &[vec![]]), "f1"), "expected a set of labels for each of 2 items, for f1, found 1 sets");
     assert_eq!(refused(said(4, &[vec![], vec![2]]), "f1"), "expected labels below 2 in the sets, found the label 2");
@@ -280,10 +280,10 @@ fn label_scores_that_are_not_finite_are_refused_where_they_count() {
     let features = Features::Dense(Matrix::new(vec![0.0, 0.0], 1));
     let columns = Columns { names: vec!["x".into()], numbered: false };
     let labels = ["sea", "sky", "tree"].map(String::from).to_vec();
-    let set = TagSet::new(features, columns, labels, vec![vec![0], vec![1]]).unwrap();
+    let set = LabelSet::new(features, columns, labels, vec![vec![0], vec![1]]).unwrap();
     let set = set.with_unknown(vec![vec![2], vec![]]).unwrap();
     let evaluate = |scores: [f64; 6]| {
-        let said = TagScores { scores: scores.to_vec(), sets: vec![] };
+        let said = LabelScores { scores: scores.to_vec(), sets: vec![] };
         evaluate_tags(&set, &[0, 1], &said, &["ap".parse().unwrap()], &Convention::STANDARD)
     };
     // what is unknown of an item is no candidate, and so its score is not looked at

@@ -4,7 +4,7 @@
 
 use crate::cases::cases;
 use ordain::data::synthetic::Scenes;
-use ordain::data::{Columns, Missing, TagReading, TagSet, is_tags, read_tags, write_tags, write_whole};
+use ordain::data::{Columns, LabelReading, LabelSet, Missing, is_labels, read_labels, write_labels, write_whole};
 use ordain::matrix::{Csr, Features, Matrix};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
@@ -16,21 +16,21 @@ fn file(dir: &TempDir, name: &str, text: &str) -> PathBuf {
     path
 }
 
-fn one(path: &Path) -> ordain::Result<TagSet> {
-    Ok(read_tags(&[vec![path.into()]], &TagReading::default())?.0)
+fn one(path: &Path) -> ordain::Result<LabelSet> {
+    Ok(read_labels(&[vec![path.into()]], &LabelReading::default())?.0)
 }
 
-fn with_labels(path: &Path, labels: &str) -> ordain::Result<TagSet> {
-    let reading = TagReading { labels: Some(labels.into()), ..TagReading::default() };
-    Ok(read_tags(&[vec![path.into()]], &reading)?.0)
+fn with_labels(path: &Path, labels: &str) -> ordain::Result<LabelSet> {
+    let reading = LabelReading { labels: Some(labels.into()), ..LabelReading::default() };
+    Ok(read_labels(&[vec![path.into()]], &reading)?.0)
 }
 
-fn filled(path: &Path, missing: Missing) -> TagSet {
-    read_tags(&[vec![path.into()]], &TagReading { missing, ..TagReading::default() }).unwrap().0
+fn filled(path: &Path, missing: Missing) -> LabelSet {
+    read_labels(&[vec![path.into()]], &LabelReading { missing, ..LabelReading::default() }).unwrap().0
 }
 
 /// The set in a folder of these files, of which the first is read.
-fn from(files: &[(&str, &str)]) -> ordain::Result<TagSet> {
+fn from(files: &[(&str, &str)]) -> ordain::Result<LabelSet> {
     let dir = tempfile::tempdir().unwrap();
     files.iter().for_each(|(name, text)| drop(file(&dir, name, text)));
     one(&dir.path().join(files[0].0))
@@ -44,11 +44,11 @@ fn refusal(files: &[(&str, &str)]) -> String {
     error.replace(&format!("{}/", dir.path().display()), "")
 }
 
-fn row(set: &TagSet, i: usize) -> Vec<f32> {
+fn row(set: &LabelSet, i: usize) -> Vec<f32> {
     (0..set.features.cols()).map(|j| set.features.value(i, j)).collect()
 }
 
-fn yes(set: &TagSet) -> Vec<&[u32]> {
+fn yes(set: &LabelSet) -> Vec<&[u32]> {
     (0..set.len()).map(|i| set.yes(i)).collect()
 }
 
@@ -321,7 +321,7 @@ fn tables() {
 #[test]
 fn parts_are_joined_by_name() {
     let dir = tempfile::tempdir().unwrap();
-    let join = |a: &Path, b: &Path| read_tags(&[vec![a.into()], vec![b.into()]], &TagReading::default());
+    let join = |a: &Path, b: &Path| read_labels(&[vec![a.into()], vec![b.into()]], &LabelReading::default());
     file(&dir, "l.xml", XML);
     let head = "@attribute a real\n@attribute b real\n@attribute sea {0,1}\n@attribute 'blue sky' {0,1}\n@data\n";
     let a = file(&dir, "a.arff", &format!("{head}1,2,1,0\n"));
@@ -347,7 +347,7 @@ fn parts_are_joined_by_name() {
     let (set, _) = join(&x, &y).unwrap();
     assert_eq!((set.labels.join(" "), yes(&set)), ("b a c".into(), vec![&[0, 1][..], &[1, 2]]));
     assert!(join(&x, &a).is_err());
-    assert!(read_tags(&[], &TagReading::default()).is_err());
+    assert!(read_labels(&[], &LabelReading::default()).is_err());
 }
 
 /// Many blocks and pieces, on any number of threads, give the same as one line after another.
@@ -389,43 +389,46 @@ fn blocks_and_threads() {
 #[test]
 fn kinds_are_told_apart() {
     let dir = tempfile::tempdir().unwrap();
-    let is = |name: &str, text: &str| is_tags(&file(&dir, name, text));
+    let is = |name: &str, text: &str| is_labels(&file(&dir, name, text));
     assert!(is("a.arff", "") && is("a.arff.gz", ""));
     assert!(is("a.csv", "\u{feff}labels,x\n") && is("b.tsv.gz", "x\tlabels\n") && !is("c.csv", "qid,label,x\n"));
     assert!(is("a.txt", "3 2 1\n0 1:1\n") && !is("b.txt", "3 2 1\n"));
     assert!(is("c.txt", "3 1:1\n1,2 1:1\n") && !is("d.txt", "1 qid:1 1:1\n") && !is("e.txt", "1 1:1\n0 1:2\n"));
-    assert!(!is_tags(&dir.path().join("absent.txt")) && !is_tags(Path::new("-")));
+    assert!(!is_labels(&dir.path().join("absent.txt")) && !is_labels(Path::new("-")));
     file(&dir, "labels.txt", "a\nb\n");
-    assert!(is_tags(&dir.path().join("e.txt")) && !is_tags(&dir.path().join("d.txt")));
+    assert!(is_labels(&dir.path().join("e.txt")) && !is_labels(&dir.path().join("d.txt")));
 }
 
-fn written(set: &TagSet, name: &str) -> TagSet {
+fn written(set: &LabelSet, name: &str) -> LabelSet {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(name);
-    write_tags(set, &path).unwrap();
+    write_labels(set, &path).unwrap();
     let mut labels = csv::WriterBuilder::new().from_writer(vec![]);
     labels.write_record(&set.labels).unwrap();
     let labels = (name.contains(".csv") || name.contains(".tsv"))
         .then(|| String::from_utf8(labels.into_inner().unwrap()).unwrap());
     let gaps = (0..set.len()).any(|i| row(set, i).iter().any(|x| x.is_nan()));
     let missing = if gaps { Missing::Zero } else { Missing::Error };
-    read_tags(&[vec![path]], &TagReading { missing, labels: labels.filter(|_| set.labelled), ..TagReading::default() })
-        .unwrap()
-        .0
+    read_labels(
+        &[vec![path]],
+        &LabelReading { missing, labels: labels.filter(|_| set.labelled), ..LabelReading::default() },
+    )
+    .unwrap()
+    .0
 }
 
 /// The same names, labels and values; sparse or not.
-fn same(a: &TagSet, b: &TagSet) {
+fn same(a: &LabelSet, b: &LabelSet) {
     assert_eq!((&a.columns, &a.labels, a.len()), (&b.columns, &b.labels, b.len()));
     for i in 0..a.len() {
         assert_eq!((a.yes(i), a.unknown(i)), (b.yes(i), b.unknown(i)));
         let bits =
-            |set: &TagSet| row(set, i).iter().map(|x| if x.is_nan() { 1 } else { x.to_bits() }).collect::<Vec<_>>();
+            |set: &LabelSet| row(set, i).iter().map(|x| if x.is_nan() { 1 } else { x.to_bits() }).collect::<Vec<_>>();
         assert_eq!(bits(a), bits(b));
     }
 }
 
-fn sets() -> impl Strategy<Value = (TagSet, bool)> {
+fn sets() -> impl Strategy<Value = (LabelSet, bool)> {
     let name = "[a-zé&<>\"'%,;{}\\\\#= .:\t\n\\[\\]]{1,8}";
     let shape = (1usize..8, 1usize..6, 1usize..6, any::<bool>(), any::<bool>(), any::<bool>());
     shape.prop_flat_map(move |(n, d, l, sparse, named, unknown)| {
@@ -458,7 +461,7 @@ fn sets() -> impl Strategy<Value = (TagSet, bool)> {
                     let of = |row: &[u8]| (0u32..).zip(row).filter(|(_, s)| **s == wanted).map(|(k, _)| k).collect();
                     states.chunks(l).map(of).collect()
                 };
-                let mut set = TagSet::new(features, columns, names[..l].to_vec(), lists(1)).unwrap();
+                let mut set = LabelSet::new(features, columns, names[..l].to_vec(), lists(1)).unwrap();
                 if unknown {
                     set = set.with_unknown(lists(2)).unwrap();
                 }
@@ -483,12 +486,12 @@ proptest! {
             same(&set, &written(&set, "a.csv"));
             same(&set, &written(&set, "a.tsv.zst"));
         } else {
-            prop_assert!(write_tags(&set, &dir.path().join("a.csv")).is_err());
+            prop_assert!(write_labels(&set, &dir.path().join("a.csv")).is_err());
         }
         if tidy && one_line && !set.has_unknown() {
             same(&set, &written(&set, "a.svm.gz"));
         } else {
-            prop_assert!(write_tags(&set, &dir.path().join("a.txt")).is_err());
+            prop_assert!(write_labels(&set, &dir.path().join("a.txt")).is_err());
         }
     }
 }
@@ -498,13 +501,13 @@ fn what_cannot_be_written_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let features = Features::Dense(Matrix::new(vec![1.0, 2.0], 1));
     let columns = Columns { names: vec!["sea".into()], numbered: false };
-    let set = TagSet::new(features.clone(), columns, vec!["sea".into()], vec![vec![0], vec![]]).unwrap();
-    let refused = |set: &TagSet, name: &str| write_tags(set, &dir.path().join(name)).unwrap_err().to_string();
+    let set = LabelSet::new(features.clone(), columns, vec!["sea".into()], vec![vec![0], vec![]]).unwrap();
+    let refused = |set: &LabelSet, name: &str| write_labels(set, &dir.path().join(name)).unwrap_err().to_string();
     assert!(refused(&set, "a.arff").contains("\"sea\" twice") && refused(&set, "a.csv").contains("\"sea\" twice"));
     assert!(refused(&set, "a.parquet").contains(".arff, .csv, .tsv or .txt"));
-    write_tags(&set, &dir.path().join("a.txt")).unwrap();
+    write_labels(&set, &dir.path().join("a.txt")).unwrap();
     let columns = Columns { names: vec!["id".into()], numbered: false };
-    let set = TagSet::new(features, columns, vec!["sky".into()], vec![vec![0], vec![]]).unwrap();
+    let set = LabelSet::new(features, columns, vec!["sky".into()], vec![vec![0], vec![]]).unwrap();
     assert!(refused(&set, "a.csv").contains("no feature named id, item or labels"));
     assert!(refused(&set, "b.txt").contains("labels.txt: expected no file, or the same labels"));
     let set = set.with_unknown(vec![vec![], vec![0]]).unwrap();
@@ -521,7 +524,7 @@ fn what_cannot_be_written_is_refused() {
     let set = one(&file(&dir, "u.csv", "x\n1\n")).unwrap();
     same(&set, &written(&set, "b.csv"));
     assert!(!written(&set, "b.txt").labelled);
-    assert!(write_tags(&set, &dir.path().join("a.arff")).unwrap_err().to_string().contains("without a vocabulary"));
+    assert!(write_labels(&set, &dir.path().join("a.arff")).unwrap_err().to_string().contains("without a vocabulary"));
 }
 
 #[test]
@@ -630,7 +633,7 @@ fn published_sets_hold_what_is_counted_of_them() {
     for (name, features, labels, files, silent) in KNOWN {
         let folder = folder.join("annotation").join(name);
         let parts: Vec<Vec<PathBuf>> = files.iter().map(|file| vec![folder.join(file.0)]).collect();
-        let (set, ranges) = read_tags(&parts, &TagReading::default()).unwrap();
+        let (set, ranges) = read_labels(&parts, &LabelReading::default()).unwrap();
         assert_eq!((set.features.cols(), set.labels.len(), set.labelled), (features, labels, true), "{name}");
         assert!(!set.has_unknown());
         for (range, &(file, items, cardinality, sets, bare)) in ranges.iter().zip(files) {
@@ -642,6 +645,6 @@ fn published_sets_hold_what_is_counted_of_them() {
         }
         let train: Vec<u32> = (ranges[0].start as u32..ranges[0].end as u32).collect();
         assert_eq!(set.silent_labels(&train).len(), silent, "{name}");
-        assert!(is_tags(&parts[0][0]));
+        assert!(is_labels(&parts[0][0]));
     }
 }

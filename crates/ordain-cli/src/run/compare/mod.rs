@@ -18,7 +18,7 @@ use crate::screen::Screen;
 use anyhow::Result;
 use ordain::data::split::{self, Fold, Layout};
 use ordain::data::{
-    self, Columns, MatchReading, MatchSet, Missing, RankSet, TagReading, TagSet, read_match_splits, write_whole,
+    self, Columns, LabelReading, LabelSet, MatchReading, MatchSet, Missing, RankSet, read_match_splits, write_whole,
 };
 use ordain::method::cstar::Floor;
 use ordain::method::{Chosen, MatchMethod, Method, Task};
@@ -37,14 +37,14 @@ use std::time::Instant;
 #[derive(Clone)]
 enum Units {
     Queries(Rc<RankSet>),
-    Items(Rc<TagSet>),
+    Items(Rc<LabelSet>),
     Problems(Rc<MatchSet>),
 }
 
 /// How files are read, whatever the task.
 struct Readings {
     task: Task,
-    tags: TagReading,
+    tags: LabelReading,
     matches: MatchReading,
 }
 
@@ -81,7 +81,7 @@ impl Readings {
                 (Units::Queries(Rc::new(set)), parts)
             }
             Task::Annotate => {
-                let read = data::read_tags(parts, &self.tags);
+                let read = data::read_labels(parts, &self.tags);
                 let (set, parts) = read.map_err(|error| strange("items with labels", error))?;
                 (Units::Items(Rc::new(set)), parts)
             }

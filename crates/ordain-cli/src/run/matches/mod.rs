@@ -13,7 +13,7 @@ use crate::plan::Usage;
 use crate::screen::Screen;
 use anyhow::Result;
 use ordain::Error;
-use ordain::data::{MatchReading, MatchSet, PointFeature, Split, is_matches, is_tags, read_matches};
+use ordain::data::{MatchReading, MatchSet, PointFeature, Split, is_labels, is_matches, read_matches};
 use ordain::method::{MatchPrediction, Matcher, Sums};
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ pub(super) fn not_problems(error: Error, who: &str) -> Error {
     let queries = matches!(&error, Error::Parse { found, .. } if found.contains("qid"));
     let found = match () {
         () if super::looked(&path, is_matches) => return error,
-        () if super::looked(&path, is_tags) => "items with labels",
+        () if super::looked(&path, is_labels) => "items with labels",
         () if queries => "queries with documents",
         () => return error,
     };

@@ -7,8 +7,8 @@ use crate::screen::{Screen, complain};
 use anyhow::Result;
 use ordain::Error;
 use ordain::ask::{Count, Known, Question, Strategy, generator, next};
-use ordain::data::TagSet;
-use ordain::method::{TagWork, Tagger};
+use ordain::data::LabelSet;
+use ordain::method::{Annotator, LabelWork};
 use ordain::structure::star::Clamp;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -28,15 +28,15 @@ pub(in crate::run) fn run(args: &Ask, screen: &Screen) -> Result<()> {
     check_output(&args.output)?;
     check_not_input(&args.output, [&args.model, &args.data])?;
     let model = super::load(&args.model, &args.reading)?;
-    let tagger = &model.tagger;
-    if !strategy.suits(tagger.trainer) {
+    let annotator = &model.annotator;
+    if !strategy.suits(annotator.trainer) {
         return Err(Usage(format!(
             "--strategy {strategy} needs probabilities, and a model by margin has none: ask by expected or paper"
         ))
         .into());
     }
-    let set = super::read_for(tagger, std::slice::from_ref(&args.data), args.reading.labels.as_deref(), screen)?;
-    let mut labelling = Labelling::open(&set, tagger, &args.output, screen)?;
+    let set = super::read_for(annotator, std::slice::from_ref(&args.data), args.reading.labels.as_deref(), screen)?;
+    let mut labelling = Labelling::open(&set, annotator, &args.output, screen)?;
     labelling.ask(args, strategy, std::io::stdin().lock())?;
     labelling.print(screen)
 }
@@ -63,20 +63,20 @@ const WORDS: &str = "y, n, skip, undo or quit, or +LABEL (-LABEL) to say that an
 
 /// Answers that stand, and the file that holds them all.
 struct Labelling<'a> {
-    set: &'a TagSet,
-    tagger: &'a Tagger,
+    set: &'a LabelSet,
+    annotator: &'a Annotator,
     /// Of each item, in the order in which they were given; undone ones are gone.
     answers: Vec<Vec<Answer>>,
     /// The items of all answers, in that order too.
     order: Vec<usize>,
     path: &'a Path,
     file: File,
-    work: TagWork,
+    work: LabelWork,
 }
 
 impl<'a> Labelling<'a> {
     /// Opens the file of answers, and takes over those that are there.
-    fn open(set: &'a TagSet, tagger: &'a Tagger, path: &'a Path, screen: &Screen) -> Result<Self> {
+    fn open(set: &'a LabelSet, annotator: &'a Annotator, path: &'a Path, screen: &Screen) -> Result<Self> {
         let mut items: HashMap<String, usize> = HashMap::new();
         for i in 0..set.len() {
             if items.insert(set.item(i).into_owned(), i).is_some() {
@@ -95,14 +95,14 @@ impl<'a> Labelling<'a> {
         };
         let mut labelling = Self {
             set,
-            tagger,
+            annotator,
             answers: vec![vec![]; set.len()],
             order: vec![],
             path,
             file: OpenOptions::new().create(true).append(true).open(path).map_err(failed("write"))?,
-            work: TagWork::default(),
+            work: LabelWork::default(),
         };
-        let record = json!({"data": set.items_digest(), "model": tagger.labels_digest(), "items": set.len()});
+        let record = json!({"data": set.items_digest(), "model": annotator.labels_digest(), "items": set.len()});
         let whole = old.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         // a whole line may lack its end
         let unended = serde_json::from_slice::<Value>(&old[whole..]).is_ok();
@@ -227,7 +227,7 @@ impl<'a> Labelling<'a> {
 
     /// Asks until everything is asked, or nobody answers any more.
     fn ask(&mut self, args: &Ask, strategy: Strategy, mut input: impl BufRead) -> Result<()> {
-        let scaled = self.tagger.scaled(self.set)?;
+        let scaled = self.annotator.scaled(self.set)?;
         let (mut at, mut shown) = (0, None);
         complain(&format!("answers: {WORDS}"));
         'items: while at < self.set.len() {
@@ -237,11 +237,11 @@ impl<'a> Labelling<'a> {
                 continue;
             }
             let (clamp, skipped) = self.known(at);
-            let item = self.tagger.score(self.set, &scaled, at)?;
+            let item = self.annotator.score(self.set, &scaled, at)?;
             // the same question comes again after an undo, and when a labelling is taken up
             let mut random = generator(args.seed, at, count);
             let known = Known { count: Count::Learned, clamp: &clamp, skipped: &skipped };
-            let chosen = next(self.tagger, &item, &known, strategy, &mut random, &mut self.work)?;
+            let chosen = next(self.annotator, &item, &known, strategy, &mut random, &mut self.work)?;
             let Some(question) = chosen else {
                 at += 1;
                 continue;
@@ -251,7 +251,7 @@ impl<'a> Labelling<'a> {
                 shown = Some(at);
             }
             complain(&self.facts(at, &self.labels(&item, &clamp)?));
-            let label = &self.tagger.labels[question.label as usize];
+            let label = &self.annotator.labels[question.label as usize];
             loop {
                 complain(&format!("{label}? (y/n/skip/undo/quit)"));
                 let mut line = vec![];
@@ -317,7 +317,7 @@ impl<'a> Labelling<'a> {
     fn undo(&mut self) -> Result<Option<usize>> {
         let Some(&item) = self.order.last() else { return Ok(None) };
         let Some(&Answer { label, .. }) = self.answers[item].last() else { return Ok(None) };
-        let (id, name) = (self.set.item(item), &self.tagger.labels[label as usize]);
+        let (id, name) = (self.set.item(item), &self.annotator.labels[label as usize]);
         complain(&format!("undone: item {id}, {name}"));
         self.append(&format!("{}\n", json!({"item": id, "label": name, "undo": true})))?;
         self.answers[item].pop();
@@ -329,13 +329,13 @@ impl<'a> Labelling<'a> {
     fn labels(&self, item: &ordain::method::Scored, clamp: &[Clamp]) -> Result<Labels> {
         let is = |clamps: Clamp| move |&label: &u32| clamp[label as usize] == clamps;
         let confirmed: Vec<u32> = (0..clamp.len() as u32).filter(is(Clamp::In)).collect();
-        let chosen = self.tagger.predict_item(item, clamp, &mut TagWork::default())?.chosen;
+        let chosen = self.annotator.predict_item(item, clamp, &mut LabelWork::default())?.chosen;
         let guessed = chosen.into_iter().filter(is(Clamp::Free)).collect();
         Ok(Labels { confirmed, guessed })
     }
 
     fn names(&self, labels: impl IntoIterator<Item = u32>) -> String {
-        let names = labels.into_iter().map(|label| self.tagger.labels[label as usize].as_str());
+        let names = labels.into_iter().map(|label| self.annotator.labels[label as usize].as_str());
         let names = names.collect::<Vec<_>>().join(", ");
         if names.is_empty() { "none".into() } else { names }
     }
@@ -355,7 +355,7 @@ impl<'a> Labelling<'a> {
 
     /// The labels of every item that was asked about: those that were answered with yes, and the best guess for the rest.
     fn print(&self, screen: &Screen) -> Result<()> {
-        let scaled = self.tagger.scaled(self.set)?;
+        let scaled = self.annotator.scaled(self.set)?;
         let mut text = String::new();
         for i in 0..self.set.len() {
             let count = self.answers[i].len();
@@ -363,9 +363,9 @@ impl<'a> Labelling<'a> {
                 continue;
             }
             let (clamp, _) = self.known(i);
-            let labels = self.labels(&self.tagger.score(self.set, &scaled, i)?, &clamp)?;
+            let labels = self.labels(&self.annotator.score(self.set, &scaled, i)?, &clamp)?;
             let names = |labels: &[u32]| -> Vec<&str> {
-                labels.iter().map(|&label| self.tagger.labels[label as usize].as_str()).collect()
+                labels.iter().map(|&label| self.annotator.labels[label as usize].as_str()).collect()
             };
             let (confirmed, guessed) = (names(&labels.confirmed), names(&labels.guessed));
             if text.is_empty() && !screen.json {

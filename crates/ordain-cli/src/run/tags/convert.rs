@@ -4,15 +4,15 @@ use crate::args::Convert;
 use crate::plan;
 use crate::screen::Screen;
 use anyhow::Result;
-use ordain::data::{read_tags, side_file, write_tags};
+use ordain::data::{read_labels, side_file, write_labels};
 use serde_json::json;
 
 pub(in crate::run) fn run(args: &Convert, screen: &Screen) -> Result<()> {
     let reading = plan::tag_reading(&args.reading);
-    let (mut set, _) = read_tags(std::slice::from_ref(&args.input), &reading)?;
+    let (mut set, _) = read_labels(std::slice::from_ref(&args.input), &reading)?;
     super::warn_of_labels(&set, reading.labels.as_deref(), &super::files(&args.input), screen);
     set.fill(reading.missing, &set.all());
-    write_tags(&set, &args.output)?;
+    write_labels(&set, &args.output)?;
     let output = args.output.display().to_string();
     if screen.json && output != "-" {
         screen

@@ -6,7 +6,7 @@ use crate::screen::Screen;
 use anyhow::Result;
 use clap::Parser;
 use ordain::data::synthetic::Scenes;
-use ordain::data::{TagReading, read_tags, write_tags};
+use ordain::data::{LabelReading, read_labels, write_labels};
 use ordain::method::{CStar, TagTraining};
 use ordain::{Error, model_file};
 use std::ffi::OsString;
@@ -32,8 +32,8 @@ pub(in crate::run) fn run(folder: &Path, screen: &Screen) -> Result<()> {
     let (train, test, report) = (at("train.arff"), at("test.arff"), at("report.html"));
     let set = Scenes { items: TRAIN + TEST, noise: NOISE, ..Scenes::default() }.make();
     let (first, last): (Vec<u32>, Vec<u32>) = set.all().into_iter().partition(|&i| (i as usize) < TRAIN);
-    write_tags(&set.only(&first), &train)?;
-    write_tags(&set.only(&last), &test)?;
+    write_labels(&set.only(&first), &train)?;
+    write_labels(&set.only(&last), &test)?;
     screen.say(&format!(
         "wrote {} and {}: {} and {} items of made-up data, each with some of {} labels and a noisy detector of each label",
         train.display(),
@@ -50,13 +50,13 @@ pub(in crate::run) fn run(folder: &Path, screen: &Screen) -> Result<()> {
         means = compare::run_and_tell(compare, screen)?;
     }
     // the models are fitted on what was written, so that their data are known again
-    let (set, _) = read_tags(&[vec![train.clone()]], &TagReading::default())?;
+    let (set, _) = read_labels(&[vec![train.clone()]], &LabelReading::default())?;
     let (model, alone) = (at("model.ordain"), at("independent.ordain"));
     let mut core = String::new();
     for (name, path) in [(METHODS[0], &model), (METHODS[1], &alone)] {
         let method: CStar = name.parse()?;
         let fitted = followed(screen, |watch| method.fit(&TagTraining::new(&set, &set.all()), watch))?;
-        let names = fitted.tagger.star.core().iter().map(|&label| fitted.tagger.labels[label as usize].as_str());
+        let names = fitted.annotator.star.core().iter().map(|&label| fitted.annotator.labels[label as usize].as_str());
         if path == &model {
             core = names.collect::<Vec<_>>().join(", ");
         }

@@ -3,15 +3,15 @@
 use crate::plan::Usage;
 use anyhow::Result;
 use ordain::Error;
-use ordain::data::{self, TagSet};
-use ordain::method::Tagger;
-use ordain::metric::{self, Convention, Evaluation, Kind, Metric, TagScores};
+use ordain::data::{self, LabelSet};
+use ordain::method::Annotator;
+use ordain::metric::{self, Convention, Evaluation, Kind, LabelScores, Metric};
 use std::path::Path;
 
 /// What is said about the labels of items.
 pub(in crate::run) enum Said {
     /// By a model.
-    Model(Box<Tagger>),
+    Model(Box<Annotator>),
     /// By scores, one per label, item after item.
     Scores(Vec<f64>),
 }
@@ -19,14 +19,14 @@ pub(in crate::run) enum Said {
 impl Said {
     pub(in crate::run) fn evaluate(
         &self,
-        set: &TagSet,
+        set: &LabelSet,
         metrics: &[Metric],
         by: &Convention,
     ) -> ordain::Result<Evaluation> {
         match self {
-            Self::Model(tagger) => tagger.evaluate(set, &set.all(), metrics, by),
+            Self::Model(annotator) => annotator.evaluate(set, &set.all(), metrics, by),
             Self::Scores(scores) => {
-                let said = TagScores { scores: scores.clone(), sets: vec![] };
+                let said = LabelScores { scores: scores.clone(), sets: vec![] };
                 metric::evaluate_tags(set, &set.all(), &said, metrics, by)
             }
         }
@@ -107,7 +107,7 @@ pub(in crate::run) fn skipped(result: &Evaluation) -> String {
 }
 
 /// One line per item with one score per label, apart by white space or commas.
-pub(in crate::run) fn read_scores(path: &Path, set: &TagSet) -> Result<Vec<f64>> {
+pub(in crate::run) fn read_scores(path: &Path, set: &LabelSet) -> Result<Vec<f64>> {
     let (n, mut scores, mut items) = (set.labels.len(), vec![], 0);
     for (i, line) in data::read_lines(path)?.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
         let refuse = |column: usize, expected: String, found: String| {

@@ -6,7 +6,7 @@ use crate::plan::{self, Usage};
 use crate::run::{check_interrupt, fit_document, watched};
 use crate::screen::{Screen, assignments};
 use anyhow::Result;
-use ordain::data::{TagSet, read_tags, split};
+use ordain::data::{LabelSet, read_labels, split};
 use ordain::method::{CStar, FittedTags, TagFacts, TagTraining, Trainer};
 use ordain::metric::{Convention, Metric};
 use ordain::model_file;
@@ -25,7 +25,7 @@ pub(in crate::run) fn run(
     check(method, args)?;
     let reading = plan::tag_reading(&args.reading);
     let start = Instant::now();
-    let (mut set, ranges) = read_tags(parts, &reading).map_err(|error| not_items(error, method.name()))?;
+    let (mut set, ranges) = read_labels(parts, &reading).map_err(|error| not_items(error, method.name()))?;
     need_labels(&set, &args.train)?;
     check_interrupt()?;
     let seconds = start.elapsed().as_secs_f64();
@@ -104,7 +104,7 @@ fn document(facts: &TagFacts, args: &Fit, seconds: f64) -> serde_json::Value {
     document
 }
 
-fn tell(model: &FittedTags, (set, units): (&TagSet, &[u32]), chooses: bool, seconds: f64, screen: &Screen) {
+fn tell(model: &FittedTags, (set, units): (&LabelSet, &[u32]), chooses: bool, seconds: f64, screen: &Screen) {
     let facts = &model.facts;
     if facts.bare_items > 0 {
         screen.say(&format!(
@@ -137,10 +137,10 @@ fn tell(model: &FittedTags, (set, units): (&TagSet, &[u32]), chooses: bool, seco
         if let Some(floor) = facts.floor.filter(|_| facts.below_floor()) {
             let is = |name: &str, value: &str| facts.settings.get(name).and_then(Value::as_str) == Some(value);
             let auto = facts.asked.get("core") == Some(&"auto".into());
-            let cure = match model.tagger.trainer {
+            let cure = match model.annotator.trainer {
                 Trainer::Margin => "trainer=likelihood is the better trainer of noisy labels",
-                Trainer::Likelihood if !model.tagger.star.core().is_empty() && auto => "try `fit independent`",
-                Trainer::Likelihood if !model.tagger.star.core().is_empty() => "try core=auto, or `fit independent`",
+                Trainer::Likelihood if !model.annotator.star.core().is_empty() && auto => "try `fit independent`",
+                Trainer::Likelihood if !model.annotator.star.core().is_empty() => "try core=auto, or `fit independent`",
                 Trainer::Likelihood if is("features", "scores") => {
                     "the classifiers alone rank as well; features=direct or both may help"
                 }
@@ -162,7 +162,7 @@ fn tell(model: &FittedTags, (set, units): (&TagSet, &[u32]), chooses: bool, seco
         screen.say(&format!("warning: {text}"));
     }
     let core: Vec<&str> =
-        model.tagger.star.core().iter().map(|&label| model.tagger.labels[label as usize].as_str()).collect();
+        model.annotator.star.core().iter().map(|&label| model.annotator.labels[label as usize].as_str()).collect();
     if !core.is_empty() {
         screen.say(&format!("core of the model: {}", core.join(", ")));
     }

@@ -6,7 +6,7 @@ use crate::plan;
 use crate::run::result_line;
 use crate::screen::{Screen, assignments, table};
 use anyhow::Result;
-use ordain::data::{TagSet, read_tags};
+use ordain::data::{LabelSet, read_labels};
 use ordain::matrix::Features;
 use ordain::method::CountModel;
 use ordain::model_file;
@@ -18,12 +18,12 @@ use std::time::Instant;
 
 pub(in crate::run) fn model(bytes: &[u8], path: &Path, screen: &Screen) -> Result<()> {
     let (model, header) = model_file::annotator(bytes, path)?;
-    let (tagger, facts) = (&model.tagger, &header.facts);
+    let (annotator, facts) = (&model.annotator, &header.facts);
     let core: Vec<&str> = header.core.iter().map(|&label| header.labels[label as usize].as_str()).collect();
-    let count = Numbers::of(&tagger.count);
+    let count = Numbers::of(&annotator.count);
     if screen.json {
         let mut json = serde_json::to_value(&header)?;
-        let links = tagger.strongest_links(50).into_iter().map(|(a, b, g)| json!({"a": a, "b": b, "weight": g}));
+        let links = annotator.strongest_links(50).into_iter().map(|(a, b, g)| json!({"a": a, "b": b, "weight": g}));
         json["core"] = core.into();
         json["links"] = links.collect();
         json["labels_per_item"] = json!({"median": count.median, "low": count.low, "high": count.high});
@@ -74,7 +74,7 @@ pub(in crate::run) fn model(bytes: &[u8], path: &Path, screen: &Screen) -> Resul
         return screen.data(&text);
     }
     writeln!(text, "core       {}", core.join(", "))?;
-    let links = tagger.strongest_links(20);
+    let links = annotator.strongest_links(20);
     writeln!(text, "\nstrongest links (+ together, - apart):")?;
     let rows: Vec<Vec<String>> = links.into_iter().map(|(a, b, g)| vec![a, b, format!("{g:+.4}")]).collect();
     text += &table(&["core label", "label", "weight"].map(str::to_owned), &rows);
@@ -105,7 +105,7 @@ impl Numbers {
 
 pub(in crate::run) fn data(args: &Inspect, screen: &Screen) -> Result<()> {
     let start = Instant::now();
-    let (set, _) = read_tags(&[vec![args.file.clone()]], &plan::tag_reading(&args.reading))?;
+    let (set, _) = read_labels(&[vec![args.file.clone()]], &plan::tag_reading(&args.reading))?;
     let seconds = start.elapsed().as_secs_f64();
     super::warn_of_labels(&set, args.reading.labels.as_deref(), &args.file.display().to_string(), screen);
     let all = set.all();
@@ -176,7 +176,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(set: &TagSet) -> Self {
+    fn of(set: &LabelSet) -> Self {
         let sizes = || (0..set.len()).map(|i| set.yes(i).len());
         Self {
             mean: sizes().sum::<usize>() as f64 / set.len().max(1) as f64,

@@ -14,24 +14,33 @@ pub(super) mod simulate;
 use crate::args::Reading;
 use crate::screen::Screen;
 use anyhow::Result;
-use ordain::data::{TagReading, TagSet, is_matches, is_tags, read_tags};
-use ordain::method::{Tagger, Trainer};
+use ordain::data::{LabelReading, LabelSet, is_labels, is_matches, read_labels};
+use ordain::method::{Annotator, Trainer};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Items as a model wants them: its own rule for missing values, its columns, its labels. Says what differs.
-pub(super) fn read_for(tagger: &Tagger, paths: &[PathBuf], labels: Option<&str>, screen: &Screen) -> Result<TagSet> {
+pub(super) fn read_for(
+    annotator: &Annotator,
+    paths: &[PathBuf],
+    labels: Option<&str>,
+    screen: &Screen,
+) -> Result<LabelSet> {
     // where nothing else says it, columns with the names of the model's labels are labels
-    let columns: HashSet<&String> = tagger.columns.names.iter().collect();
-    let known = tagger.labels.iter().filter(|label| !columns.contains(label)).cloned().collect();
-    let reading =
-        TagReading { missing: tagger.missing, labels: labels.map(str::to_owned), known, ..TagReading::default() };
-    let (mut set, _) = read_tags(&[paths.to_vec()], &reading).map_err(|error| not_items(error, "this model"))?;
+    let columns: HashSet<&String> = annotator.columns.names.iter().collect();
+    let known = annotator.labels.iter().filter(|label| !columns.contains(label)).cloned().collect();
+    let reading = LabelReading {
+        missing: annotator.missing,
+        labels: labels.map(str::to_owned),
+        known,
+        ..LabelReading::default()
+    };
+    let (mut set, _) = read_labels(&[paths.to_vec()], &reading).map_err(|error| not_items(error, "this model"))?;
     let name = files(paths);
     warn_of_labels(&set, labels, &name, screen);
     let (differ, strange) =
-        tagger.prepare(&mut set).map_err(|error| anyhow::Error::from(error).context(name.clone()))?;
-    super::warn_of_columns(&differ, tagger.columns.names.len(), &name, screen);
+        annotator.prepare(&mut set).map_err(|error| anyhow::Error::from(error).context(name.clone()))?;
+    super::warn_of_columns(&differ, annotator.columns.names.len(), &name, screen);
     if let Some(first) = strange.first() {
         screen.say(&format!(
             "warning: {name}: {} label(s) that the model does not know are left out (such as {first})",
@@ -54,7 +63,7 @@ pub(super) fn load(path: &Path, reading: &Reading) -> Result<ordain::method::Fit
 
 /// Whether a file is read as items with labels: it looks like it, or `--labels` says so.
 pub(super) fn are_items(path: &Path, reading: &Reading) -> bool {
-    reading.labels.is_some() || is_tags(path)
+    reading.labels.is_some() || is_labels(path)
 }
 
 /// Says that a file holds queries, where that is why it cannot be read.
@@ -83,7 +92,7 @@ fn not_items(error: ordain::Error, who: &str) -> ordain::Error {
 }
 
 /// Says that none of the labels of `--labels` is in the data.
-pub(super) fn warn_of_labels(set: &TagSet, given: Option<&str>, name: &str, screen: &Screen) {
+pub(super) fn warn_of_labels(set: &LabelSet, given: Option<&str>, name: &str, screen: &Screen) {
     if let Some(given) = given.filter(|_| !set.labelled && !set.labels.is_empty()) {
         let n = set.labels.len();
         screen
@@ -92,7 +101,7 @@ pub(super) fn warn_of_labels(set: &TagSet, given: Option<&str>, name: &str, scre
 }
 
 /// Refuses items of which nothing says which labels they have, with what to do.
-pub(super) fn need_labels(set: &TagSet, paths: &[PathBuf]) -> Result<()> {
+pub(super) fn need_labels(set: &LabelSet, paths: &[PathBuf]) -> Result<()> {
     match paths.first() {
         Some(path) if !set.labelled => Err(ordain::Error::Content {
             path: path.clone(),
@@ -123,15 +132,15 @@ pub(super) fn refuse_items(model: &Path, data: &[PathBuf], reading: &Reading) ->
 }
 
 /// What a model ranks labels by, as it is called in tables and in JSON.
-pub(super) fn rank_name(tagger: &Tagger) -> &'static str {
-    match tagger.trainer {
+pub(super) fn rank_name(annotator: &Annotator) -> &'static str {
+    match annotator.trainer {
         Trainer::Likelihood => "probability",
         Trainer::Margin => "margin",
     }
 }
 
 /// The first of some labels by name.
-pub(super) fn names(set: &TagSet, labels: &[u32]) -> String {
+pub(super) fn names(set: &LabelSet, labels: &[u32]) -> String {
     let first: Vec<&str> = labels.iter().take(5).map(|&label| set.labels[label as usize].as_str()).collect();
     let more = labels.len() - first.len();
     first.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }

@@ -5,20 +5,20 @@ use crate::args::{Convert, Items, RowsArg};
 use crate::plan::{self, Usage};
 use crate::screen::Screen;
 use anyhow::Result;
-use ordain::data::{ItemQueries, ItemRows, Retrieval, TagReading, read_tags};
+use ordain::data::{ItemQueries, ItemRows, LabelReading, Retrieval, read_labels};
 
 pub(in crate::run) fn run(args: &Convert, what: &str, screen: &Screen) -> Result<()> {
     let (queries, category) = asked(what)?;
     if category.is_some() && args.reading.labels.is_some() {
         return Err(Usage(format!("--queries {what} has its categories in a column: leave out --labels")).into());
     }
-    let reading = TagReading {
+    let reading = LabelReading {
         category,
         id: args.items.id.clone(),
         ignore: args.items.ignore.as_deref().map(names).transpose()?.unwrap_or_default(),
         ..plan::tag_reading(&args.reading)
     };
-    let (mut set, _) = read_tags(std::slice::from_ref(&args.input), &reading)?;
+    let (mut set, _) = read_labels(std::slice::from_ref(&args.input), &reading)?;
     super::need_labels(&set, &args.input)?;
     set.fill(reading.missing, &set.all());
     let made = retrieval(queries, &args.items)
@@ -44,7 +44,7 @@ fn asked(what: &str) -> Result<(ItemQueries, Option<String>)> {
 
 /// Names between commas.
 fn names(text: &str) -> Result<Vec<String>> {
-    TagReading::names(text).map_err(|_| {
+    LabelReading::names(text).map_err(|_| {
         Usage(format!("--ignore: expected names of columns between commas, each once; found {text:?}")).into()
     })
 }

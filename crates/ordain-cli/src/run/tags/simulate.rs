@@ -8,8 +8,8 @@ use crate::run::{check_not_input, check_output, followed};
 use crate::screen::{Screen, four, table};
 use anyhow::{Context as _, Result};
 use ordain::ask::{self, Strategy};
-use ordain::data::{TagSet, write_whole};
-use ordain::method::{FittedTags, TagWork, Tagger};
+use ordain::data::{LabelSet, write_whole};
+use ordain::method::{Annotator, FittedTags, LabelWork};
 use ordain::metric::stats;
 use ordain::random::Random;
 use ordain::solver::run::Watch;
@@ -62,7 +62,7 @@ pub(in crate::run) fn run(args: &Simulate, screen: &Screen) -> Result<()> {
     for path in [Some(&args.model), args.against.as_ref()].into_iter().flatten() {
         models.push((path, super::load(path, &args.reading)?));
     }
-    cap(&mut questions, models.iter().map(|(_, model)| model.tagger.labels.len()).max().unwrap_or(0), screen);
+    cap(&mut questions, models.iter().map(|(_, model)| model.annotator.labels.len()).max().unwrap_or(0), screen);
     let mut subjects = vec![];
     for (m, (path, model)) in models.iter().enumerate() {
         let share = (m as f64 / models.len() as f64, 1.0 / models.len() as f64);
@@ -108,15 +108,15 @@ fn subject(
     (done, share): (f64, f64),
     screen: &Screen,
 ) -> Result<Subject> {
-    let tagger = &model.tagger;
-    if named && let Some(strategy) = strategies.iter().find(|strategy| !strategy.suits(tagger.trainer)) {
+    let annotator = &model.annotator;
+    if named && let Some(strategy) = strategies.iter().find(|strategy| !strategy.suits(annotator.trainer)) {
         return Err(Usage(format!(
             "{}: --strategy {strategy} needs probabilities, and a model by margin has none: leave it out, or fit with trainer=likelihood",
             path.display()
         ))
         .into());
     }
-    let mut set = super::read_for(tagger, std::slice::from_ref(&args.data), args.reading.labels.as_deref(), screen)?;
+    let mut set = super::read_for(annotator, std::slice::from_ref(&args.data), args.reading.labels.as_deref(), screen)?;
     set.need_labels().with_context(|| args.data.display().to_string())?;
     if let Some(most) = args.items.filter(|&most| most < set.len()) {
         set = set.only(&(0..most as u32).collect::<Vec<u32>>());
@@ -130,7 +130,7 @@ fn subject(
         }
         .into());
     }
-    let (follows, left): (Vec<Strategy>, Vec<Strategy>) = strategies.iter().partition(|s| s.suits(tagger.trainer));
+    let (follows, left): (Vec<Strategy>, Vec<Strategy>) = strategies.iter().partition(|s| s.suits(annotator.trainer));
     for strategy in left {
         screen.say(&format!(
             "{}: the strategy {strategy} is left out: it needs probabilities, and a model by margin has none",
@@ -143,7 +143,7 @@ fn subject(
     for (s, &strategy) in follows.iter().enumerate() {
         let rows = followed(screen, |watch| {
             let share = (done + share * s as f64 / follows.len() as f64, share / follows.len() as f64);
-            replay(tagger, &set, &units, (strategy, most, told), args.seed, share, watch)
+            replay(annotator, &set, &units, (strategy, most, told), args.seed, share, watch)
         })?;
         all.push(Replayed { strategy, rows });
     }
@@ -152,27 +152,27 @@ fn subject(
 }
 
 fn replay(
-    tagger: &Tagger,
-    set: &TagSet,
+    annotator: &Annotator,
+    set: &LabelSet,
     units: &[u32],
     how: (Strategy, usize, bool),
     seed: u64,
     (done, share): (f64, f64),
     watch: &Watch,
 ) -> ordain::Result<Vec<Vec<f64>>> {
-    let scaled = tagger.scaled(set)?;
+    let scaled = annotator.scaled(set)?;
     let mut rows = Vec::with_capacity(units.len());
     for batch in units.chunks(BATCH) {
         if watch.stop.load(Ordering::SeqCst) {
             return Err(ordain::Error::Interrupted);
         }
-        let one = |work: &mut TagWork, &i: &u32| {
-            let item = tagger.score(set, &scaled, i as usize)?;
+        let one = |work: &mut LabelWork, &i: &u32| {
+            let item = annotator.score(set, &scaled, i as usize)?;
             // an item has its own stream, whichever thread it falls to
             let mut random = Random::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(i)));
-            ask::replay(tagger, &item, set, i as usize, how, &mut random, work)
+            ask::replay(annotator, &item, set, i as usize, how, &mut random, work)
         };
-        let part: ordain::Result<Vec<_>> = batch.par_iter().map_init(TagWork::default, one).collect();
+        let part: ordain::Result<Vec<_>> = batch.par_iter().map_init(LabelWork::default, one).collect();
         rows.extend(part?);
         (watch.tell)(done + share * rows.len() as f64 / units.len() as f64, how.0.name());
     }

@@ -4,7 +4,7 @@
 use super::{at_most, seconds};
 use ordain::ask::{Count, Known, Strategy, next};
 use ordain::data::{Columns, Missing};
-use ordain::method::{CountModel, OneVsRest, Scored, TagWork, Tagger, Trainer};
+use ordain::method::{Annotator, CountModel, LabelWork, OneVsRest, Scored, Trainer};
 use ordain::random::Random;
 use ordain::structure::star::{Clamp, Star};
 
@@ -12,9 +12,9 @@ const N: usize = 1000;
 const C: usize = 5;
 const K: usize = 12;
 
-fn model(random: &mut Random, trainer: Trainer) -> Tagger {
+fn model(random: &mut Random, trainer: Trainer) -> Annotator {
     let links: Vec<f64> = (0..C * N).map(|_| 0.3 * random.normal()).collect();
-    Tagger {
+    Annotator {
         columns: Columns { names: vec![], numbered: false },
         labels: (0..N).map(|i| format!("label {i}")).collect(),
         affine: None,
@@ -32,13 +32,13 @@ fn model(random: &mut Random, trainer: Trainer) -> Tagger {
 }
 
 /// Milliseconds of the slowest of ten questions, one after the other.
-fn slowest(tagger: &Tagger, count: Count, strategy: Strategy, random: &mut Random) -> f64 {
+fn slowest(annotator: &Annotator, count: Count, strategy: Strategy, random: &mut Random) -> f64 {
     let item = Scored { base: (0..N).map(|_| random.normal()).collect(), counts: vec![1.0 / 31.0; 31] };
-    let (mut clamp, mut work, mut most) = (vec![Clamp::Free; N], TagWork::default(), 0.0f64);
+    let (mut clamp, mut work, mut most) = (vec![Clamp::Free; N], LabelWork::default(), 0.0f64);
     for q in 0..10 {
         let known = Known { count, clamp: &clamp, skipped: &[] };
         let mut question = None;
-        let spent = seconds(|| question = next(tagger, &item, &known, strategy, random, &mut work).unwrap());
+        let spent = seconds(|| question = next(annotator, &item, &known, strategy, random, &mut work).unwrap());
         most = most.max(1e3 * spent);
         clamp[question.unwrap().label as usize] = if q % 3 == 0 { Clamp::In } else { Clamp::Out };
     }
@@ -50,13 +50,13 @@ fn slowest(tagger: &Tagger, count: Count, strategy: Strategy, random: &mut Rando
 fn made_up_questions_come_at_once() {
     let mut random = Random::new(1);
     for (trainer, name) in [(Trainer::Likelihood, "likelihood"), (Trainer::Margin, "margin")] {
-        let tagger = model(&mut random, trainer);
+        let annotator = model(&mut random, trainer);
         for strategy in [Strategy::Expected, Strategy::Paper, Strategy::Entropy] {
             if !strategy.suits(trainer) {
                 continue;
             }
-            let told = slowest(&tagger, Count::Told(K), strategy, &mut random);
-            let learned = slowest(&tagger, Count::Learned, strategy, &mut random);
+            let told = slowest(&annotator, Count::Told(K), strategy, &mut random);
+            let learned = slowest(&annotator, Count::Learned, strategy, &mut random);
             println!(
                 "{strategy} of a model by {name}, N = {N}, C = {C}: {told:.2} ms with k = {K}, {learned:.2} ms with k learned"
             );

@@ -1,0 +1,46 @@
+//! Rows in groups: the documents of queries, the edges of problems.
+
+use crate::data::RankSet;
+use crate::matrix::Features;
+use std::ops::Range;
+
+/// Rows in groups, whatever they are: documents of queries, edges of problems.
+#[derive(Clone, Copy, Debug)]
+pub struct Groups<'a> {
+    /// One row each.
+    pub features: &'a Features,
+    bounds: &'a [usize],
+}
+
+impl<'a> Groups<'a> {
+    /// The rows `bounds[g]..bounds[g + 1]` as group `g`.
+    pub fn new(features: &'a Features, bounds: &'a [usize]) -> Self {
+        Self { features, bounds }
+    }
+
+    /// Number of groups.
+    pub fn len(&self) -> usize {
+        self.bounds.len() - 1
+    }
+
+    /// Whether there is no group.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The rows of group `g`.
+    pub fn span(&self, g: usize) -> Range<usize> {
+        self.bounds[g]..self.bounds[g + 1]
+    }
+
+    /// Group `g` alone, as group 0; its rows keep their numbers.
+    pub fn one(self, g: usize) -> Self {
+        Self { features: self.features, bounds: &self.bounds[g..g + 2] }
+    }
+}
+
+impl<'a> From<&'a RankSet> for Groups<'a> {
+    fn from(set: &'a RankSet) -> Self {
+        Self { features: &set.features, bounds: &set.bounds }
+    }
+}

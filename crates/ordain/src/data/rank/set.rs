@@ -1,0 +1,305 @@
+//! Queries with graded documents.
+
+use crate::data::columns::{self, Aligned, Columns, Missing};
+use crate::data::strings::{Strings, short};
+use crate::error::{Error, Result};
+use crate::matrix::Features;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Queries with their documents: one block of features, the rows of a query adjacent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankSet {
+    /// One row per document.
+    pub features: Features,
+    /// The names of the columns.
+    pub columns: Columns,
+    /// The grade of each document; zeros where the file had none.
+    pub grades: Vec<f64>,
+    /// Whether the file had grades.
+    pub graded: bool,
+    /// A weight for each document, where the file gave them.
+    pub weights: Option<Vec<f64>>,
+    pub(in crate::data) bounds: Vec<usize>,
+    pub(in crate::data) queries: Vec<String>,
+    pub(in crate::data) documents: Option<Strings>,
+    pub(in crate::data) input: Option<Vec<u32>>,
+}
+
+impl RankSet {
+    /// A row as a person finds it: its query and its document.
+    pub(crate) fn place(&self, row: usize) -> String {
+        let q = self.bounds.partition_point(|&start| start <= row).saturating_sub(1);
+        format!("query {:?}, document {:?}", self.query(q), self.document(row))
+    }
+
+    /// A set from its parts; the documents of query `q` are the rows `bounds[q]..bounds[q + 1]`.
+    pub fn new(
+        features: Features,
+        columns: Columns,
+        grades: Vec<f64>,
+        bounds: Vec<usize>,
+        queries: Vec<String>,
+    ) -> Result<Self> {
+        let rows = features.rows();
+        let right = grades.len() == rows
+            && columns.names.len() == features.cols()
+            && bounds.len() == queries.len() + 1
+            && bounds[0] == 0
+            && bounds.windows(2).all(|pair| pair[0] <= pair[1])
+            && bounds.last() == Some(&rows);
+        if !right {
+            return Err(Error::Data {
+                expected: "features, grades, names and bounds that fit together".into(),
+                found: format!(
+                    "{rows} rows of {} columns, {} names, {} grades, {} queries with bounds up to {}",
+                    features.cols(),
+                    columns.names.len(),
+                    grades.len(),
+                    queries.len(),
+                    bounds.last().copied().unwrap_or(0)
+                ),
+            });
+        }
+        Ok(Self {
+            features,
+            columns,
+            grades,
+            graded: true,
+            weights: None,
+            bounds,
+            queries,
+            documents: None,
+            input: None,
+        })
+    }
+
+    /// A set from rows in any order, row `i` a document of query `of[i]`; the rows of a query are put together, and
+    /// where they came from is remembered.
+    ///
+    /// ```
+    /// use ordain::{data::{Columns, RankSet}, matrix::{Features, Matrix}};
+    /// let features = Features::Dense(Matrix::new(vec![1.0, 2.0, 3.0], 1));
+    /// let columns = Columns { names: vec!["size".into()], numbered: false };
+    /// let queries = vec!["a".into(), "b".into()];
+    /// let set = RankSet::of_rows(features, columns, vec![0.0, 1.0, 2.0], &[0, 1, 0], queries)?;
+    /// assert_eq!((set.span(0), &set.grades[..], set.input_row(1)), (0..2, &[0.0, 2.0, 1.0][..], 2));
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
+    pub fn of_rows(
+        features: Features,
+        columns: Columns,
+        grades: Vec<f64>,
+        of: &[u32],
+        queries: Vec<String>,
+    ) -> Result<Self> {
+        let rows = features.rows();
+        if of.len() != rows || of.iter().any(|&q| q as usize >= queries.len()) {
+            return Err(Error::Data {
+                expected: format!("a query of {} for each of {rows} rows", queries.len()),
+                found: format!("{} numbers of queries", of.len()),
+            });
+        }
+        // sizes that fit for now: `group` says which rows belong to which query
+        let bounds = (0..queries.len()).map(|_| 0).chain([rows]).collect();
+        let mut set = Self::new(features, columns, grades, bounds, queries)?;
+        let runs: Vec<(u32, usize)> = of.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect();
+        set.group(&runs);
+        Ok(set)
+    }
+
+    /// Puts the rows of a query together, given the runs (query, number of rows) that they come in.
+    pub(in crate::data) fn group(&mut self, runs: &[(u32, usize)]) {
+        let mut sizes = vec![0usize; self.queries.len()];
+        runs.iter().for_each(|&(query, count)| sizes[query as usize] += count);
+        self.bounds = vec![0];
+        self.bounds.extend(sizes.iter().scan(0, |sum, size| {
+            *sum += size;
+            Some(*sum)
+        }));
+        if runs.windows(2).all(|pair| pair[0].0 <= pair[1].0) {
+            return;
+        }
+        let (mut places, mut from, mut row) = (self.bounds.clone(), vec![0u32; self.rows()], 0u32);
+        for &(query, count) in runs {
+            for _ in 0..count {
+                let place = &mut places[query as usize];
+                from[*place] = row;
+                *place += 1;
+                row += 1;
+            }
+        }
+        let take = |values: &[f64]| from.iter().map(|&i| values[i as usize]).collect::<Vec<f64>>();
+        self.features.permute_rows(&from);
+        self.grades = take(&self.grades);
+        self.weights = self.weights.as_deref().map(take);
+        self.documents = self.documents.as_ref().map(|documents| documents.permuted(&from));
+        self.input = Some(from);
+    }
+
+    /// Number of documents.
+    pub fn rows(&self) -> usize {
+        self.grades.len()
+    }
+
+    /// Number of queries.
+    pub fn len(&self) -> usize {
+        self.queries.len()
+    }
+
+    /// Whether there is no query.
+    pub fn is_empty(&self) -> bool {
+        self.queries.is_empty()
+    }
+
+    /// The rows of query `q`.
+    pub fn span(&self, q: usize) -> Range<usize> {
+        self.bounds[q]..self.bounds[q + 1]
+    }
+
+    /// Whether all documents of query `q` have the same grade, so that nothing in it can be out of order.
+    pub fn is_flat(&self, q: usize) -> bool {
+        let same = |a: f64, b: f64| a.partial_cmp(&b) == Some(std::cmp::Ordering::Equal);
+        self.grades[self.span(q)].windows(2).all(|pair| same(pair[0], pair[1]))
+    }
+
+    /// The id of query `q`.
+    pub fn query(&self, q: usize) -> &str {
+        &self.queries[q]
+    }
+
+    /// All queries, as the list that a fit or an evaluation takes.
+    pub fn all(&self) -> Vec<u32> {
+        (0..self.len() as u32).collect()
+    }
+
+    /// A set of some of the queries alone.
+    pub fn only(&self, units: &[u32]) -> Self {
+        self.some_rows(units, |_| true)
+    }
+
+    /// A set of some of the queries, of each only the rows that are wanted.
+    pub fn some_rows(&self, units: &[u32], mut wanted: impl FnMut(usize) -> bool) -> Self {
+        let (mut rows, mut bounds): (Vec<u32>, Vec<usize>) = (vec![], vec![0]);
+        for &q in units {
+            rows.extend(self.span(q as usize).filter(|&row| wanted(row)).map(|row| row as u32));
+            bounds.push(rows.len());
+        }
+        let take = |values: &[f64]| rows.iter().map(|&row| values[row as usize]).collect::<Vec<f64>>();
+        Self {
+            features: self.features.select_rows(&rows),
+            columns: self.columns.clone(),
+            grades: take(&self.grades),
+            graded: self.graded,
+            weights: self.weights.as_deref().map(take),
+            bounds,
+            queries: units.iter().map(|&q| self.queries[q as usize].clone()).collect(),
+            documents: self.documents.as_ref().map(|d| d.permuted(&rows)),
+            input: None,
+        }
+    }
+
+    /// Where a stored row stood in the input, from 0.
+    pub fn input_row(&self, row: usize) -> usize {
+        self.input.as_ref().map_or(row, |input| input[row] as usize)
+    }
+
+    /// The id of a document: the one of the file, else the number of its input row, from 1.
+    pub fn document(&self, row: usize) -> Cow<'_, str> {
+        match self.documents.as_ref().map(|d| d.get(row)) {
+            Some(id) if !id.is_empty() => String::from_utf8_lossy(id),
+            _ => Cow::Owned((self.input_row(row) + 1).to_string()),
+        }
+    }
+
+    /// Whether the file named its documents.
+    pub fn has_documents(&self) -> bool {
+        self.documents.is_some()
+    }
+
+    /// The row of a document of query `q` by its id, or by its number within the query, from 1.
+    pub fn find_document(&self, q: usize, wanted: &str) -> Result<usize> {
+        let span = self.span(q);
+        if let Some(row) = span.clone().find(|&row| self.document(row) == wanted) {
+            return Ok(row);
+        }
+        let number = wanted.strip_prefix('#').and_then(|n| n.parse::<usize>().ok());
+        match number.filter(|n| (1..=span.len()).contains(n)) {
+            Some(number) => Ok(span.start + number - 1),
+            None => Err(Error::unknown("document", wanted, span.map(|row| self.document(row).into_owned()))),
+        }
+    }
+
+    /// The query with this id.
+    pub fn find_query(&self, wanted: &str) -> Result<usize> {
+        self.queries.iter().position(|id| id == wanted).ok_or_else(|| Error::unknown("query", wanted, &self.queries))
+    }
+
+    /// What belongs to documents put from stored order into the order of the input; untouched where both are the same.
+    pub fn in_input_order<T: Clone + Default>(&self, stored: Vec<T>) -> Vec<T> {
+        let Some(input) = &self.input else { return stored };
+        let mut out = vec![T::default(); stored.len()];
+        for (x, &row) in stored.into_iter().zip(input) {
+            out[row as usize] = x;
+        }
+        out
+    }
+
+    /// Refuses a set without grades.
+    pub fn need_grades(&self) -> Result<()> {
+        if self.graded {
+            return Ok(());
+        }
+        Err(Error::Data {
+            expected: "grades (a column named label)".into(),
+            found: format!("a table with the columns {}", short(&self.columns.names.join(", "))),
+        })
+    }
+
+    /// Puts the columns into the order of a model's, by name.
+    ///
+    /// Named columns must be the same set. Of numbered columns an absent one is 0, as the format has it, and one that the
+    /// model does not know is left out; the names of both are returned.
+    pub fn align(&mut self, to: &Columns) -> Result<Aligned> {
+        columns::align(&mut self.features, &mut self.columns, to)
+    }
+
+    /// The mean of each column over the values that some queries have; 0 where there is none.
+    pub fn column_means(&self, units: &[u32]) -> Vec<f32> {
+        columns::means(&self.features, units.iter().flat_map(|&q| self.span(q as usize)))
+    }
+
+    /// Fills gaps as `missing` says; the means of the queries `units`, where they were what was filled in.
+    pub fn fill(&mut self, missing: Missing, units: &[u32]) -> Option<Vec<f32>> {
+        let rows = units.iter().flat_map(|&q| self.bounds[q as usize]..self.bounds[q as usize + 1]);
+        columns::fill_as(&mut self.features, missing, rows)
+    }
+
+    /// Puts `means[j]` where a value of column `j` is missing, or 0 without means.
+    pub fn fill_missing(&mut self, means: Option<&[f32]>) {
+        columns::fill(&mut self.features, means);
+    }
+
+    /// A digest of all that a fit depends on: queries, grades, weights and features.
+    pub fn digest(&self) -> String {
+        let mut hash = blake3::Hasher::new();
+        let mut bytes: Vec<u8> = vec![];
+        hash.update(&(self.rows() as u64).to_le_bytes());
+        for name in self.columns.names.iter().chain(&self.queries) {
+            bytes.extend_from_slice(&(name.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(name.as_bytes());
+        }
+        bytes.extend(self.bounds.iter().flat_map(|&b| (b as u64).to_le_bytes()));
+        hash.update(&bytes);
+        let numbers = [Some(&self.grades), self.weights.as_ref()];
+        for list in numbers.into_iter().flatten() {
+            for part in list.chunks(4096) {
+                bytes.clear();
+                bytes.extend(part.iter().flat_map(|x| x.to_le_bytes()));
+                hash.update(&bytes);
+            }
+        }
+        columns::hash(&self.features, &mut hash);
+        hash.finalize().to_hex().to_string()
+    }
+}

@@ -1,0 +1,586 @@
+//! What annotates: scores of labels, links between them, and how many there are.
+
+use crate::data::scale::Affine;
+use crate::data::{Aligned, Columns, LabelSet, Missing};
+use crate::error::{Error, Result};
+use crate::matrix::Features;
+use crate::method::annotate::count::{CountModel, expected};
+use crate::method::annotate::one_vs_rest::{OneVsRest, score};
+use crate::metric::{self, Convention, Evaluation, Kind, LabelScores, Metric};
+use crate::structure::star::sum::{StarSum, SumWork};
+use crate::structure::star::{Clamp, MOST_SUM, MaxWork, Star, Subsets};
+use rayon::prelude::*;
+use std::borrow::Cow;
+
+/// What a model was trained for, which says how it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Trainer {
+    /// The probability of the right set: labels have probabilities.
+    Likelihood,
+    /// The margin of the right set: labels have differences of scores.
+    Margin,
+}
+
+/// A fitted annotator: `s_i = v_i + w_i·x + (u + u_i)·z_i + h_i·log k` for each label, and links between a core and all labels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Annotator {
+    /// The columns that it takes.
+    pub columns: Columns,
+    /// The vocabulary.
+    pub labels: Vec<String>,
+    /// How features are scaled, if they are.
+    pub affine: Option<Affine>,
+    /// What missing values mean.
+    pub missing: Missing,
+    /// What is put in their place, with `missing=mean`.
+    pub means: Option<Vec<f32>>,
+    /// Which question it was trained to answer.
+    pub trainer: Trainer,
+    /// v: what each label has without looking.
+    pub bias: Vec<f64>,
+    /// w, feature after feature with a weight per label; empty without direct features.
+    pub direct: Vec<f64>,
+    /// u, then u_i; empty without the scores of classifiers.
+    pub own: Vec<f64>,
+    /// h; empty without it.
+    pub count_bias: Vec<f64>,
+    /// The classifiers behind z and behind the number of labels.
+    pub classifiers: OneVsRest,
+    /// The distribution of the number of labels.
+    pub count: CountModel,
+    /// The core and its links.
+    pub star: Star,
+}
+
+/// What is known of one item before any answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scored {
+    /// The score of each label, what depends on the number of labels apart.
+    pub base: Vec<f64>,
+    /// The probability of each number of labels, from 0.
+    pub counts: Vec<f64>,
+}
+
+/// Scratch for predictions, one per thread.
+#[derive(Default)]
+pub struct LabelWork {
+    pub(crate) scores: Vec<f64>,
+    pub(crate) sum: SumWork,
+    pub(crate) max: MaxWork,
+}
+
+/// What a model says of one item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LabelPrediction {
+    /// A value per label, larger first: probabilities of models by likelihood, differences of scores of models by margin.
+    pub values: Vec<f64>,
+    /// The score of each label by itself, links apart.
+    pub scores: Vec<f64>,
+    /// The labels that it would give, best first.
+    pub chosen: Vec<u32>,
+}
+
+/// What one label has over another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LabelReason {
+    /// A feature or a classifier, the number of labels, or a label that is linked.
+    pub what: String,
+    /// What it adds to the upper label.
+    pub above: f64,
+    /// What it adds to the lower label.
+    pub below: f64,
+}
+
+impl Annotator {
+    /// Makes data fit this model: columns and labels by name, gaps filled. Returns the numbered columns in which they
+    /// differ, and labels that the model does not know.
+    pub fn prepare(&self, set: &mut LabelSet) -> Result<(Aligned, Vec<String>)> {
+        let differ = set.align(&self.columns)?;
+        let strange = set.align_labels(&self.labels);
+        if self.missing != Missing::Error {
+            set.fill_missing(self.means.as_deref());
+        }
+        Ok((differ, strange))
+    }
+
+    /// The features of a set as this model sees them; the set must be [prepared](Self::prepare).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Data`] for other columns than those of the model.
+    pub fn scaled<'s>(&self, set: &'s LabelSet) -> Result<Cow<'s, Features>> {
+        self.columns.check(&set.features, &set.columns)?;
+        Ok(match &self.affine {
+            Some(affine) => Cow::Owned(affine.apply(&set.features)),
+            None => Cow::Borrowed(&set.features),
+        })
+    }
+
+    /// What is known of an item of a set, given the features of the set [as this model sees them](Self::scaled).
+    ///
+    /// O(values · labels).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Score`] naming the item and the first label whose score is not finite.
+    pub fn score(&self, set: &LabelSet, scaled: &Features, row: usize) -> Result<Scored> {
+        let scored = self.made(scaled, row);
+        self.finite(set, row, &scored.base)?;
+        // a number of labels is a weighted sum of the features too
+        match scored.counts.iter().find(|p| !p.is_finite()) {
+            None => Ok(scored),
+            Some(&p) => Err(Error::Score {
+                place: format!("item {:?}, its number of labels", set.item(row)),
+                score: p,
+                cure: CURE,
+            }),
+        }
+    }
+
+    /// Refuses values of the labels of an item that are not finite: the one place where annotations are kept from them.
+    fn finite(&self, set: &LabelSet, row: usize, values: &[f64]) -> Result<()> {
+        match values.iter().position(|s| !s.is_finite()) {
+            None => Ok(()),
+            Some(label) => Err(Error::Score {
+                place: format!("item {:?}, label {:?}", set.item(row), self.labels[label]),
+                score: values[label],
+                cure: CURE,
+            }),
+        }
+    }
+
+    fn made(&self, scaled: &Features, row: usize) -> Scored {
+        let n = self.labels.len();
+        let (mut base, mut z) = (self.bias.clone(), vec![0.0; n]);
+        self.classifiers.logits(scaled, row, &mut z);
+        if !self.direct.is_empty() {
+            score(&self.direct, &self.bias, scaled, row, &mut base);
+        }
+        if let Some((shared, own)) = self.own.split_first() {
+            base.iter_mut().zip(own).zip(&z).for_each(|((s, u), z)| *s += (shared + u) * z);
+        }
+        Scored { base, counts: self.count.distribution(expected(&z)) }
+    }
+
+    /// The score of every label of an item with `k` labels.
+    pub fn scores_at(&self, item: &Scored, k: usize, out: &mut Vec<f64>) {
+        out.clear();
+        out.extend_from_slice(&item.base);
+        let log = (k.max(1) as f64).ln();
+        out.iter_mut().zip(&self.count_bias).for_each(|(s, h)| *s += h * log);
+    }
+
+    /// A value per label, larger first, for an item with `k` labels of which some are known: marginal probabilities of
+    /// a model by likelihood, best score with the label minus best score without it of a model by margin.
+    ///
+    /// The `k` largest are the answer: they maximise the expected precision of the one and the score of the other.
+    pub fn values_at(&self, item: &Scored, over: &Subsets, work: &mut LabelWork) -> Result<Vec<f64>> {
+        self.values_by(self.sum()?.as_ref(), item, over, work)
+    }
+
+    /// The star, ready to be summed over, of a model by likelihood: made once for many items.
+    pub(crate) fn sum(&self) -> Result<Option<StarSum<'_>>> {
+        match self.trainer {
+            Trainer::Likelihood => StarSum::new(&self.star).map(Some),
+            Trainer::Margin => Ok(None),
+        }
+    }
+
+    /// [`Self::values_at`] with the star of [`Self::sum`].
+    fn values_by(
+        &self,
+        sum: Option<&StarSum>,
+        item: &Scored,
+        over: &Subsets,
+        work: &mut LabelWork,
+    ) -> Result<Vec<f64>> {
+        let mut scores = std::mem::take(&mut work.scores);
+        self.scores_at(item, over.k, &mut scores);
+        let mut values = vec![0.0; scores.len()];
+        let done = match sum {
+            Some(sum) => sum.log_sum(&scores, over, &mut work.sum, &mut values, None).map(drop),
+            None => self.star.forced(&scores, over, &mut work.max).map(|forced| {
+                let sides = forced.inside.iter().zip(&forced.outside);
+                values.iter_mut().zip(sides).for_each(|(v, (inside, outside))| *v = inside - outside);
+            }),
+        };
+        work.scores = scores;
+        done.map(|()| values)
+    }
+
+    /// The numbers of labels that answers allow, with their probabilities; those below a thousandth are left out. O(labels).
+    ///
+    /// Without answers they are those of the learned distribution. With answers the number is never certain, because
+    /// items may have more or fewer labels than any that was learned from: 1 % of the mass goes to the (up to 4) nearest
+    /// numbers that are possible and not likely, halved with each step away; all of it, where answers rule out every
+    /// number that is likely.
+    pub fn numbers(&self, item: &Scored, clamp: &[Clamp]) -> Vec<(usize, f64)> {
+        if clamp.iter().any(|&c| c != Clamp::Free) {
+            return self.open_numbers(item, clamp);
+        }
+        let mut all = likely(item);
+        all.retain(|&(k, _)| k <= self.labels.len());
+        if all.is_empty() {
+            return vec![(1.min(self.labels.len()), 1.0)];
+        }
+        normalise(&mut all, 1.0);
+        all
+    }
+
+    /// [`Self::numbers`] before the first answer too: never one alone where a label is open.
+    pub(crate) fn open_numbers(&self, item: &Scored, clamp: &[Clamp]) -> Vec<(usize, f64)> {
+        let possible = Subsets::sizes(self.labels.len(), clamp);
+        let mut all = likely(item);
+        if all.is_empty() {
+            all.push((1, 1.0));
+        }
+        let away = |k: usize| all.iter().map(|&(number, _)| number.abs_diff(k)).min().unwrap_or(0);
+        let mut other: Vec<(usize, usize)> =
+            possible.clone().map(|k| (away(k), k)).filter(|&(away, _)| away > 0).collect();
+        other.sort_unstable();
+        other.truncate(NEAREST);
+        let first = other.first().map_or(0, |&(away, _)| away);
+        // beyond 64 halvings nothing is left to add
+        let mut other: Vec<(usize, f64)> =
+            other.iter().map(|&(away, k)| (k, 0.5f64.powi((away - first).min(64) as i32))).collect();
+        all.retain(|(k, _)| possible.contains(k));
+        let floor = match (all.is_empty(), other.is_empty()) {
+            (true, _) => 1.0,
+            (_, true) => 0.0,
+            _ => FLOOR,
+        };
+        normalise(&mut all, 1.0 - floor);
+        normalise(&mut other, floor);
+        all.append(&mut other);
+        all.sort_unstable_by_key(|&(k, _)| k);
+        all
+    }
+
+    /// A value per label where the number of labels is not known: averaged over its distribution (likelihood), or at its
+    /// median (margin); and the median itself.
+    pub fn values(&self, item: &Scored, clamp: &[Clamp], work: &mut LabelWork) -> Result<(Vec<f64>, usize)> {
+        self.values_of(self.sum()?.as_ref(), item, clamp, work)
+    }
+
+    /// [`Self::values`] with the star of [`Self::sum`].
+    fn values_of(
+        &self,
+        sum: Option<&StarSum>,
+        item: &Scored,
+        clamp: &[Clamp],
+        work: &mut LabelWork,
+    ) -> Result<(Vec<f64>, usize)> {
+        let weights = self.numbers(item, clamp);
+        let median = median(&weights);
+        if self.trainer == Trainer::Margin {
+            // a set of no label, or of all, tells nothing about their order
+            let (inside, most) = Subsets::sizes(self.labels.len(), clamp).into_inner();
+            let k = if inside + 1 < most { median.clamp(inside + 1, most - 1) } else { median };
+            return Ok((self.values_by(sum, item, &Subsets { k, clamp }, work)?, median));
+        }
+        Ok((self.average(sum, item, &weights, clamp, work)?, median))
+    }
+
+    /// The mean of the values over numbers of labels with their probabilities.
+    pub(crate) fn average(
+        &self,
+        sum: Option<&StarSum>,
+        item: &Scored,
+        numbers: &[(usize, f64)],
+        clamp: &[Clamp],
+        work: &mut LabelWork,
+    ) -> Result<Vec<f64>> {
+        let mut mean = vec![0.0; self.labels.len()];
+        for &(k, p) in numbers {
+            let values = self.values_by(sum, item, &Subsets { k, clamp }, work)?;
+            mean.iter_mut().zip(values).for_each(|(m, v)| *m += p * v);
+        }
+        Ok(mean)
+    }
+
+    /// What the model says of some items, without being told how many labels they have.
+    pub fn predict(&self, set: &LabelSet, units: &[u32]) -> Result<Vec<LabelPrediction>> {
+        self.predict_known(set, units, &[])
+    }
+
+    /// The same, where something is known of each of the items: one list of answers per unit, which may be empty.
+    pub fn predict_known(&self, set: &LabelSet, units: &[u32], known: &[Vec<Clamp>]) -> Result<Vec<LabelPrediction>> {
+        let (scaled, sum) = (self.scaled(set)?, self.sum()?);
+        let one = |work: &mut LabelWork, (u, &i): (usize, &u32)| {
+            let clamp = known.get(u).map_or(&[][..], Vec::as_slice);
+            self.say(sum.as_ref(), &self.score(set, &scaled, i as usize)?, clamp, work)
+        };
+        units.par_iter().enumerate().with_min_len(8).map_init(LabelWork::default, one).collect()
+    }
+
+    /// What the model says of one item, given answers: labels that were answered with yes are always chosen, those that
+    /// were answered with no never.
+    pub fn predict_item(&self, item: &Scored, clamp: &[Clamp], work: &mut LabelWork) -> Result<LabelPrediction> {
+        self.say(self.sum()?.as_ref(), item, clamp, work)
+    }
+
+    /// [`Self::predict_item`] with the star of [`Self::sum`].
+    fn say(
+        &self,
+        sum: Option<&StarSum>,
+        item: &Scored,
+        clamp: &[Clamp],
+        work: &mut LabelWork,
+    ) -> Result<LabelPrediction> {
+        let (values, k) = self.values_of(sum, item, clamp, work)?;
+        let mut chosen = ranked(&values);
+        if !clamp.is_empty() {
+            chosen.retain(|&label| clamp[label as usize] != Clamp::Out);
+            chosen.sort_by_key(|&label| clamp[label as usize] != Clamp::In);
+        }
+        chosen.truncate(k);
+        let mut scores = vec![];
+        self.scores_at(item, k, &mut scores);
+        Ok(LabelPrediction { values, scores, chosen })
+    }
+
+    /// A value per label, item after item, where the model is told how many labels each item has, as \[QAP\] does.
+    ///
+    /// Labels of which it is not known whether they apply are no candidates; items without labels get the scores themselves.
+    pub fn oracle_values(&self, set: &LabelSet, units: &[u32]) -> Result<Vec<f64>> {
+        self.need_own_labels(set)?;
+        let (scaled, sum) = (self.scaled(set)?, self.sum()?);
+        let one = |work: &mut LabelWork, &i: &u32| {
+            let i = i as usize;
+            let item = self.score(set, &scaled, i)?;
+            let k = set.yes(i).len();
+            if k == 0 || k == self.labels.len() {
+                return Ok(item.base);
+            }
+            let clamp = Clamp::out(self.labels.len(), set.unknown(i));
+            self.values_by(sum.as_ref(), &item, &Subsets { k, clamp: &clamp }, work)
+        };
+        let rows: Result<Vec<Vec<f64>>> = units.par_iter().with_min_len(8).map_init(LabelWork::default, one).collect();
+        Ok(rows?.concat())
+    }
+
+    /// Measures what the model says of some items.
+    ///
+    /// For `bep` it is told how many labels each item has, as \[QAP\] does: an oracle. For all other metrics, `bep_learned`
+    /// among them, the number is what the model thinks.
+    pub fn evaluate(&self, set: &LabelSet, units: &[u32], metrics: &[Metric], by: &Convention) -> Result<Evaluation> {
+        let said = if metrics.iter().all(is_told) { vec![] } else { self.predict(set, units)? };
+        self.evaluate_said(set, units, &said, metrics, by)
+    }
+
+    /// The same, where [what it says](Self::predict) of these items is at hand; it may be empty where no metric asks for it.
+    pub fn evaluate_said(
+        &self,
+        set: &LabelSet,
+        units: &[u32],
+        said: &[LabelPrediction],
+        metrics: &[Metric],
+        by: &Convention,
+    ) -> Result<Evaluation> {
+        self.need_own_labels(set)?;
+        let (told, learned): (Vec<Metric>, Vec<Metric>) = metrics.iter().partition(|metric| is_told(metric));
+        let (mut oracle, mut own) = (vec![].into_iter(), vec![].into_iter());
+        if !told.is_empty() {
+            let scores = LabelScores { scores: self.oracle_values(set, units)?, sets: vec![] };
+            oracle = metric::evaluate_tags(set, units, &scores, &told, by)?.values.into_iter();
+        }
+        if !learned.is_empty() {
+            let sets = said.iter().map(|item| item.chosen.clone()).collect();
+            let scores = said.iter().flat_map(|item| item.values.iter().copied()).collect();
+            own = metric::evaluate_tags(set, units, &LabelScores { scores, sets }, &learned, by)?.values.into_iter();
+        }
+        // back into the order in which they were asked
+        let values = metrics.iter().filter_map(|metric| if is_told(metric) { oracle.next() } else { own.next() });
+        Ok(Evaluation { metrics: metrics.to_vec(), values: values.collect(), calibration: vec![] })
+    }
+
+    /// Refuses labels that are not those of the model, in its order: their numbers would mean others.
+    fn need_own_labels(&self, set: &LabelSet) -> Result<()> {
+        if set.labels == self.labels {
+            return Ok(());
+        }
+        Err(Error::Data {
+            expected: format!("the {} labels of the model: `prepare` the set with the model first", self.labels.len()),
+            found: format!("{} labels that are others, or in another order", set.labels.len()),
+        })
+    }
+
+    /// A digest of the vocabulary: models with the same labels in the same order have the same.
+    pub fn labels_digest(&self) -> String {
+        let mut hash = blake3::Hasher::new();
+        for name in &self.labels {
+            hash.update(&(name.len() as u64).to_le_bytes());
+            hash.update(name.as_bytes());
+        }
+        hash.finalize().to_hex().to_string()
+    }
+
+    /// The score of each label as a weighted sum of scaled features, what depends on the number of labels apart: weights,
+    /// feature after feature with one per label, and what is added to each label.
+    pub fn linear(&self) -> (Vec<f64>, Vec<f64>) {
+        let n = self.labels.len();
+        let (mut weights, mut added) = (vec![0.0; n * self.columns.names.len()], self.bias.clone());
+        weights.iter_mut().zip(&self.direct).for_each(|(weight, direct)| *weight = *direct);
+        if let Some((shared, own)) = self.own.split_first() {
+            let by = &self.classifiers;
+            for (label, u) in own.iter().enumerate() {
+                let factor = (shared + u) * by.slope[label];
+                let column = weights.iter_mut().skip(label).step_by(n);
+                column.zip(by.weights.iter().skip(label).step_by(n)).for_each(|(weight, w)| *weight += factor * w);
+                added[label] += factor * by.offset[label] + (shared + u) * by.shift[label];
+            }
+        }
+        (weights, added)
+    }
+
+    /// The number of parameters that are not 0.
+    pub fn support(&self) -> usize {
+        let links = (0..self.star.core().len()).flat_map(|c| self.star.links(c));
+        let own = [&self.bias, &self.direct, &self.own, &self.count_bias].into_iter().flatten();
+        own.chain(links).filter(|&&x| x != 0.0).count()
+    }
+
+    /// The strongest links by name: core label, other label, weight; each pair once.
+    pub fn strongest_links(&self, most: usize) -> Vec<(String, String, f64)> {
+        let core = self.star.core();
+        let mut all = vec![];
+        for (c, &label) in core.iter().enumerate() {
+            for (i, &g) in self.star.links(c).iter().enumerate() {
+                if g != 0.0 && !core[..=c].contains(&(i as u32)) {
+                    all.push((label, i, g));
+                }
+            }
+        }
+        all.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()).then((a.0, a.1).cmp(&(b.0, b.1))));
+        all.truncate(most);
+        all.into_iter().map(|(a, b, g)| (self.labels[a as usize].clone(), self.labels[b].clone(), g)).collect()
+    }
+
+    /// Why label `above` stands above label `below` on an item: what features, classifiers, the number of labels and links to
+    /// labels of the answer add to each. The largest difference first.
+    ///
+    /// Links count with the probability that the linked label is there (likelihood), or with the best set itself (margin).
+    pub fn explain(&self, set: &LabelSet, row: usize, above: usize, below: usize) -> Result<Vec<LabelReason>> {
+        let (scaled, n, mut work) = (self.scaled(set)?, self.labels.len(), LabelWork::default());
+        let item = self.score(set, &scaled, row)?;
+        let (values, k) = self.values(&item, &[], &mut work)?;
+        let mut all = vec![];
+        let mut add = |what: String, above: f64, below: f64| {
+            if above != 0.0 || below != 0.0 {
+                all.push(LabelReason { what, above, below });
+            }
+        };
+        add("how common the label is".into(), self.bias[above], self.bias[below]);
+        if !self.direct.is_empty() {
+            scaled.each(row, |j, x| {
+                let x = f64::from(x);
+                let name = format!("feature {}", self.columns.names[j]);
+                add(name, x * self.direct[j * n + above], x * self.direct[j * n + below]);
+            });
+        }
+        if let Some((shared, own)) = self.own.split_first() {
+            let mut z = vec![0.0; n];
+            self.classifiers.logits(&scaled, row, &mut z);
+            add("its own classifier".into(), (shared + own[above]) * z[above], (shared + own[below]) * z[below]);
+        }
+        if !self.count_bias.is_empty() {
+            let log = (k.max(1) as f64).ln();
+            add(format!("the number of labels, about {k}"), self.count_bias[above] * log, self.count_bias[below] * log);
+        }
+        let best: Vec<f64> = match self.trainer {
+            Trainer::Likelihood => values,
+            Trainer::Margin => {
+                let mut set = vec![];
+                self.scores_at(&item, k, &mut work.scores);
+                self.star.max(&work.scores, &Subsets { k, clamp: &[] }, &mut work.max, &mut set)?;
+                (0..n as u32).map(|i| f64::from(u8::from(set.contains(&i)))).collect()
+            }
+        };
+        let core = self.star.core();
+        for (c, &label) in core.iter().enumerate() {
+            let (links, p) = (self.star.links(c), best[label as usize]);
+            add(format!("link to {} ({p:.2})", self.labels[label as usize]), p * links[above], p * links[below]);
+        }
+        // a core label feels the links to all labels that are not in the core
+        for (i, &p) in best.iter().enumerate().filter(|(i, _)| !core.contains(&(*i as u32))) {
+            let to =
+                |label: usize| core.iter().position(|&c| c as usize == label).map_or(0.0, |c| self.star.links(c)[i]);
+            add(format!("link to {} ({p:.2})", self.labels[i]), p * to(above), p * to(below));
+        }
+        all.sort_by(|a, b| (b.above - b.below).abs().total_cmp(&(a.above - a.below).abs()).then(a.what.cmp(&b.what)));
+        Ok(all)
+    }
+
+    /// Refuses numbers of labels and features that do not fit together; for models from files.
+    pub(crate) fn check(&self) -> Result<()> {
+        let (n, d) = (self.labels.len(), self.columns.names.len());
+        let fits = |len: usize, full: usize| len == 0 || len == full;
+        let right = n > 0
+            && self.bias.len() == n
+            && fits(self.direct.len(), n * d)
+            && fits(self.own.len(), n + 1)
+            && fits(self.count_bias.len(), n)
+            && self.classifiers.weights.len() == n * d
+            && [&self.classifiers.offset, &self.classifiers.slope, &self.classifiers.shift]
+                .iter()
+                .all(|v| v.len() == n)
+            && self.star.len() == n
+            && (1..=n + 1).contains(&self.count.level.len())
+            && self.count.numbers.len() == self.count.level.len()
+            && self.count.numbers.is_sorted_by(|a, b| a < b)
+            && self.count.numbers.iter().all(|&k| k as usize <= n)
+            && self.count.center[1] > 0.0
+            && (self.trainer == Trainer::Margin || self.star.core().len() <= MOST_SUM)
+            && self.affine.as_ref().is_none_or(|a| a.offset.len() == d && a.factor.len() == d)
+            && self.means.as_ref().is_none_or(|m| m.len() == d);
+        if right {
+            return Ok(());
+        }
+        Err(Error::Data { expected: "parts of a model that fit together".into(), found: "others".into() })
+    }
+}
+
+/// What to do about a score that is not finite.
+const CURE: &str = "look for a value that is missing or too large, or fit with scaled features (scale=global)";
+
+/// Whether the model is told the number of labels for this metric.
+fn is_told(metric: &Metric) -> bool {
+    metric.kind == Kind::Bep
+}
+
+/// What numbers of labels that are not likely have together, once there are answers.
+const FLOOR: f64 = 0.01;
+
+/// How many of these are thought about.
+const NEAREST: usize = 4;
+
+/// The learned numbers of labels that are worth a thought.
+fn likely(item: &Scored) -> Vec<(usize, f64)> {
+    let top = item.counts.iter().copied().fold(0.0, f64::max);
+    item.counts.iter().copied().enumerate().filter(|&(_, p)| p > 0.0 && p >= 1e-3 * top).collect()
+}
+
+/// Makes weights add up to `to`.
+fn normalise(numbers: &mut [(usize, f64)], to: f64) {
+    let mut total = 0.0;
+    numbers.iter().for_each(|(_, p)| total += p);
+    numbers.iter_mut().for_each(|(_, p)| *p = *p / total * to);
+}
+
+/// The least number that at least half of a distribution does not exceed.
+pub(crate) fn median(numbers: &[(usize, f64)]) -> usize {
+    let mut below = 0.0;
+    let reached = numbers.iter().find(|(_, p)| {
+        below += p;
+        below >= 0.5
+    });
+    reached.or(numbers.last()).map_or(0, |&(k, _)| k)
+}
+
+/// Labels by value, the largest first; of equals the lower number.
+pub fn ranked(values: &[f64]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..values.len() as u32).collect();
+    order.sort_by(|&a, &b| values[b as usize].total_cmp(&values[a as usize]).then(a.cmp(&b)));
+    order
+}

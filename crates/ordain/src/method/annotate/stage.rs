@@ -1,0 +1,171 @@
+//! What a fit of labels rests on: scaling, classifiers of single labels, and the number of labels.
+
+use crate::data::LabelSet;
+use crate::data::scale::Affine;
+use crate::error::{Error, Result};
+use crate::matrix::Features;
+use crate::method::annotate::centre::Centre;
+use crate::method::annotate::count::{CountModel, expected};
+use crate::method::annotate::cstar::{CStar, LabelFeatures, LabelScale, TagTraining};
+use crate::method::annotate::one_vs_rest::OneVsRest;
+use crate::metric::{self, LabelScores};
+use crate::scorer::labels::Labels;
+use crate::solver::run::Watch;
+use crate::surrogate::star::Case;
+use crate::traits::Scorer;
+use std::borrow::Cow;
+
+/// Everything that depends on the items of a fit and not on λ: scaling, classifiers, number of labels.
+pub(in crate::method) struct Stage<'a> {
+    pub(in crate::method) units: Vec<u32>,
+    pub(in crate::method) affine: Option<Affine>,
+    pub(in crate::method) scaled: Cow<'a, Features>,
+    pub(in crate::method) classifiers: OneVsRest,
+    pub(in crate::method) count: CountModel,
+    /// Items that teach something, with their right sets, scores of classifiers that have not seen them, and log k.
+    pub(in crate::method) taught: Vec<u32>,
+    pub(in crate::method) cases: Vec<Case>,
+    pub(in crate::method) own: Vec<f64>,
+    pub(in crate::method) log_count: Vec<f64>,
+    pub(in crate::method) labels: usize,
+}
+
+impl<'a> Stage<'a> {
+    pub(in crate::method) fn new(method: &CStar, data: &TagTraining<'a>, units: &[u32], watch: &Watch) -> Result<Self> {
+        let (set, n) = (data.set, data.set.labels.len());
+        let wanted = match method.scale {
+            LabelScale::Global => true,
+            LabelScale::None => false,
+            LabelScale::Auto => matches!(set.features, Features::Dense(_)),
+        };
+        let affine = wanted.then(|| Affine::standard(&set.features, units.iter().map(|&i| i as usize)));
+        let scaled = match &affine {
+            Some(affine) => Cow::Owned(affine.apply(&set.features)),
+            None => Cow::Borrowed(&set.features),
+        };
+        let (classifiers, logits) = match method.features {
+            LabelFeatures::Given => OneVsRest::given(&scaled, set, units, &given_columns(set)?)?,
+            _ => OneVsRest::fit(&scaled, set, units, watch)?,
+        };
+        // a label that is not known of an item counts there as far as it is likely
+        let counts = units.iter().zip(logits.chunks_exact(n.max(1))).map(|(&i, z)| {
+            let open = set.unknown(i as usize).iter().map(|&label| expected(&z[label as usize..=label as usize]));
+            (expected(z), set.yes(i as usize).len() + open.sum::<f64>().round() as usize)
+        });
+        let counts: Vec<(f64, usize)> = counts.collect();
+        let count = CountModel::fit(&counts, n)?;
+        let (mut taught, mut cases, mut own, mut log_count) = (vec![], vec![], vec![], vec![]);
+        for (&i, z) in units.iter().zip(logits.chunks_exact(n.max(1))) {
+            if set.tells(i as usize) {
+                let case = Case::new(n, set.yes(i as usize), set.unknown(i as usize));
+                log_count.push((case.yes.len() as f64).ln());
+                taught.push(i);
+                cases.push(case);
+                own.extend_from_slice(z);
+            }
+        }
+        if cases.is_empty() {
+            return Err(Error::Data {
+                expected: "items with some labels but not all".into(),
+                found: format!("none among {} items of {n} labels", units.len()),
+            });
+        }
+        Ok(Self { units: units.to_vec(), affine, scaled, classifiers, count, taught, cases, own, log_count, labels: n })
+    }
+
+    /// The same for some of the items that teach.
+    pub(in crate::method) fn some(&self, kept: &[usize]) -> Stage<'_> {
+        let n = self.labels;
+        Stage {
+            units: self.units.clone(),
+            affine: self.affine.clone(),
+            scaled: Cow::Borrowed(&self.scaled),
+            classifiers: self.classifiers.clone(),
+            count: self.count.clone(),
+            taught: kept.iter().map(|&i| self.taught[i]).collect(),
+            cases: kept.iter().map(|&i| self.cases[i].clone()).collect(),
+            own: kept.iter().flat_map(|&i| self.own[i * n..(i + 1) * n].iter().copied()).collect(),
+            log_count: kept.iter().map(|&i| self.log_count[i]).collect(),
+            labels: n,
+        }
+    }
+
+    pub(in crate::method) fn scorer(&self, method: &CStar) -> Labels<'_> {
+        Labels {
+            labels: self.labels,
+            units: &self.taught,
+            features: matches!(method.features, LabelFeatures::Direct | LabelFeatures::Both).then_some(&*self.scaled),
+            own: (method.features != LabelFeatures::Direct).then_some(&self.own),
+            log_count: method.count_bias.then_some(&self.log_count),
+        }
+    }
+
+    /// Roughly the second derivative of the likelihood by each parameter: labels as if they came and went by themselves.
+    pub(in crate::method) fn curvature(&self, scorer: &Labels, centre: &Centre, core: &[u32]) -> Vec<f64> {
+        let (n, m) = (self.labels, self.cases.len() as f64);
+        let bend = |p: f64| (p * (1.0 - p)).max(1.0 / m);
+        let bends: Vec<f64> = centre.often.iter().map(|&p| bend(p)).collect();
+        let [direct, own, count] = scorer.layout();
+        let mut out = vec![0.0; scorer.dim()];
+        out[..n].copy_from_slice(&bends);
+        if let Some(features) = scorer.features {
+            let mut square = vec![0.0; features.cols()];
+            for &i in &self.taught {
+                features.each(i as usize, |j, x| square[j] += f64::from(x) * f64::from(x) / m);
+            }
+            for (line, square) in out[direct].chunks_exact_mut(n).zip(square) {
+                line.iter_mut().zip(&bends).for_each(|(out, b)| *out = square * b);
+            }
+        }
+        if let Some(z) = scorer.own {
+            let mut square = vec![0.0; n];
+            for z in z.chunks_exact(n) {
+                let away = z.iter().zip(&centre.own).map(|(z, mean)| z - mean);
+                square.iter_mut().zip(away).for_each(|(s, z)| *s += z * z / m);
+            }
+            let own = &mut out[own];
+            for ((out, square), b) in own[1..].iter_mut().zip(square).zip(&bends) {
+                *out = square * b;
+            }
+            own[0] = own[1..].iter().sum();
+        }
+        if let Some(log_count) = scorer.log_count {
+            let square = log_count.iter().map(|l| (l - centre.log_count).powi(2)).sum::<f64>() / m;
+            out[count].iter_mut().zip(&bends).for_each(|(out, b)| *out = square * b);
+        }
+        for &c in core {
+            let of_core = bends[c as usize];
+            out.extend(bends.iter().map(|b| (of_core * b).max(1.0 / m)));
+        }
+        out
+    }
+
+    /// What ranking labels by their classifiers alone reaches on validation.
+    pub(in crate::method) fn floor(&self, data: &TagTraining, valid: &[u32]) -> Result<f64> {
+        let n = self.labels;
+        let mut scores = vec![0.0; valid.len() * n];
+        for (s, &i) in scores.chunks_exact_mut(n.max(1)).zip(valid) {
+            self.classifiers.logits(&self.scaled, i as usize, s);
+        }
+        // sets, for metrics of sets: labels that are more likely than not
+        let sets =
+            scores.chunks_exact(n.max(1)).map(|s| (0..).zip(s).filter(|(_, s)| **s > 0.0).map(|(i, _)| i).collect());
+        let sets = sets.collect();
+        let result = metric::evaluate_tags(data.set, valid, &LabelScores { scores, sets }, &[data.by.0], &data.by.1)?;
+        Ok(result.mean(0))
+    }
+}
+
+/// The column of each label's own score.
+fn given_columns(set: &LabelSet) -> Result<Vec<usize>> {
+    let wanted = |label: &String| format!("score_{label}");
+    let found: Vec<Option<usize>> =
+        set.labels.iter().map(|label| set.columns.names.iter().position(|name| *name == wanted(label))).collect();
+    let missing: Vec<String> =
+        set.labels.iter().zip(&found).filter(|(_, at)| at.is_none()).map(|(label, _)| wanted(label)).collect();
+    if missing.is_empty() {
+        Ok(found.into_iter().flatten().collect())
+    } else {
+        Err(Error::Features { missing, extra: vec![] })
+    }
+}

@@ -1,0 +1,618 @@
+//! The fitted matcher: a weight for each feature of an edge, and what staying unmatched is worth.
+
+use crate::data::scale::{Affine, Scale, Scaling};
+use crate::data::{Aligned, Columns, Groups, MatchSet, Missing, Problem, Truth};
+use crate::error::{Error, Result};
+use crate::method::rank::ranker::contributions;
+use crate::method::{Candidate, Chosen, Contribution, Positive};
+use crate::metric::{Evaluation, Metric, SaidMatches, evaluate_matches};
+use crate::scorer::edges::{Edges, NULL_UNIT};
+use crate::scorer::rows;
+use crate::solver::run::Report;
+use crate::structure::matching::best::{self, best, forbidden};
+use crate::structure::matching::engine;
+use crate::structure::matching::graph::Graph;
+use crate::structure::matching::{Accuracy, Engine, Sum};
+use crate::traits::Scorer;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Scores edges by a weighted sum of their scaled features, and matches the two sides so that the sum is largest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matcher {
+    /// One weight per column.
+    pub weights: Vec<f64>,
+    /// The score of an item that stays unmatched; `None` where all of the lesser side have to be matched.
+    pub null: Option<f64>,
+    /// What scores are divided by before they become probabilities; `None` where there are none.
+    pub temperature: Option<f64>,
+    /// How probabilities are found.
+    pub engine: Engine,
+    /// The columns, by name.
+    pub columns: Columns,
+    /// How they are scaled.
+    pub scale: Scale,
+    /// Offsets and factors of `scale=global` and `scale=matched`.
+    pub global: Option<Affine>,
+    /// What missing values mean.
+    pub missing: Missing,
+    /// What is put in their place, with `missing=mean`.
+    pub means: Option<Vec<f32>>,
+    /// The seed of samples, where probabilities are found by drawing them.
+    pub seed: u64,
+}
+
+/// One match.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Match {
+    /// The edge, by its number within the problem.
+    pub edge: u32,
+    /// Its score.
+    pub score: f64,
+    /// How likely it is, of models that know.
+    pub probability: Option<f64>,
+    /// By how much the best sum of scores falls without this edge; infinite where nothing else is possible.
+    pub margin: f64,
+    /// When a person should look at it: 1 for the most doubtful of its problem.
+    pub check: usize,
+}
+
+/// What a matcher says of one problem.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MatchPrediction {
+    /// The matches, by left item.
+    pub matches: Vec<Match>,
+    /// Left items without a match.
+    pub left: Vec<u32>,
+    /// Right items without a match.
+    pub right: Vec<u32>,
+    /// The score of every edge.
+    pub scores: Vec<f64>,
+    /// The probability of every edge, then with nulls of every left and every right item to stay unmatched.
+    pub probabilities: Option<Vec<f64>>,
+    /// How probabilities were found, and how near they are.
+    pub sum: Option<Sum>,
+    /// Minus the log of the probability of the right matching, where all of it is known and there are probabilities.
+    pub nll: Option<f64>,
+}
+
+impl MatchPrediction {
+    /// How likely an item of the problem, of the right side or of the left, is to stay unmatched, where there are probabilities.
+    pub fn unmatched(&self, problem: &Problem, right: bool, item: usize) -> Option<f64> {
+        let all = self.probabilities.as_ref()?;
+        let null = problem.edges.len() + if right { problem.left.len() } else { 0 } + item;
+        if let Some(&probability) = all.get(null) {
+            return Some(probability);
+        }
+        let taken: f64 = match right {
+            true => problem.edges.iter().zip(all).filter(|(ends, _)| ends.1 as usize == item).map(|(_, p)| p).sum(),
+            false => all[problem.candidates(item)].iter().sum(),
+        };
+        Some((1.0 - taken).clamp(0.0, 1.0))
+    }
+}
+
+impl Matcher {
+    /// A matcher that has learned nothing: these weights on the features of a set as they are, all of the lesser side matched, no probabilities.
+    ///
+    /// ```
+    /// use ordain::{data::synthetic::Silhouettes, method::Matcher};
+    /// let (set, _) = Silhouettes::default().make();
+    /// let matcher = Matcher::unlearned(&set, vec![-1.0; set.features.cols()]); // the less two contexts differ, the better
+    /// let wrong = matcher.evaluate(&set, &set.all(), &["hamming".parse()?])?.mean(0);
+    /// assert!(wrong > 0.05 && wrong < 0.6);
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
+    pub fn unlearned(set: &MatchSet, weights: Vec<f64>) -> Self {
+        Self {
+            weights,
+            null: None,
+            temperature: None,
+            engine: Engine::Auto,
+            columns: set.columns.clone(),
+            scale: Scale::None,
+            global: None,
+            missing: Missing::Error,
+            means: None,
+            seed: 0,
+        }
+    }
+
+    /// Makes data fit this model: columns by name, gaps filled. Returns the numbered columns in which they differ.
+    pub fn prepare(&self, set: &mut MatchSet) -> Result<Aligned> {
+        let differ = set.align(&self.columns)?;
+        if self.missing != Missing::Error {
+            set.fill_missing(self.means.as_deref());
+        }
+        Ok(differ)
+    }
+
+    /// The scaling of some problems, learned from each of them once.
+    pub(in crate::method) fn scaling<'a>(&self, set: impl Into<Groups<'a>>, units: &[u32]) -> Scaling {
+        match &self.global {
+            Some(affine) => Scaling::Global(affine.clone()),
+            None => Scaling::of_units(self.scale, set, units),
+        }
+    }
+
+    /// Refuses scores of the edges of problem `p` that are not finite, and those that are not once they are divided by the temperature: the one place
+    /// where matchings are kept from them.
+    fn finite(&self, set: &MatchSet, p: usize, scores: &[f64]) -> Result<()> {
+        let t = self.temperature.unwrap_or(1.0);
+        let Some(e) = scores.iter().position(|s| !(s.is_finite() && (s / t).is_finite())) else { return Ok(()) };
+        let problem = set.problem(p);
+        let place = match problem.edges.get(e) {
+            Some(&(i, j)) => format!("edge {:?} - {:?}", problem.left[i as usize], problem.right[j as usize]),
+            None => "an item that stays unmatched".into(),
+        };
+        Err(Error::Score {
+            place: format!("problem {:?}, {place}", problem.name),
+            score: if scores[e].is_finite() { scores[e] / t } else { scores[e] },
+            cure: "look for a value that is missing or too large, or fit with scaled features (scale=matched, global, query or minmax)",
+        })
+    }
+
+    /// Weights and the null as the parameters of a scorer.
+    pub(in crate::method) fn theta(&self) -> Vec<f64> {
+        self.weights.iter().copied().chain(self.null.map(|null| null / NULL_UNIT)).collect()
+    }
+
+    /// What the model says of some problems; the set must be [prepared](Self::prepare).
+    ///
+    /// The best matching of each, and where the model has a temperature the probability of every edge. In parallel over problems.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Data`] for other columns than those of the model, and naming the problem and the item where forbidden edges leave no matching;
+    /// [`Error::Score`] naming the first edge whose score is not finite.
+    pub fn predict(&self, set: &MatchSet, units: &[u32]) -> Result<Vec<MatchPrediction>> {
+        self.answer(set, units, true)
+    }
+
+    /// The same, with margins or without (infinite): they cost a search for every match.
+    pub fn answer(&self, set: &MatchSet, units: &[u32], margins: bool) -> Result<Vec<MatchPrediction>> {
+        self.columns.check(&set.features, &set.columns)?;
+        self.answer_with(set, units, &self.scaling(set, units), margins)
+    }
+
+    /// The same, under a scaling that was learned before.
+    fn answer_with(
+        &self,
+        set: &MatchSet,
+        units: &[u32],
+        scaling: &Scaling,
+        margins: bool,
+    ) -> Result<Vec<MatchPrediction>> {
+        let edges = scorer(set, units, scaling, self.null.is_some());
+        let theta = self.theta();
+        (0..units.len())
+            .into_par_iter()
+            .map_init(Default::default, |work: &mut (rows::Work, best::Work, engine::Work), n| {
+                let p = units[n] as usize;
+                let graph = graph_of(set, p, self.null.is_some())?;
+                let mut s = vec![0.0; graph.table()];
+                edges.scores(n, &theta, &mut s, &mut work.0);
+                self.finite(set, p, &s)?;
+                self.answer_one((set, p), &graph, s, margins, (&mut work.1, &mut work.2))
+                    .map_err(|error| named(error, set, p))
+            })
+            .collect()
+    }
+
+    fn answer_one(
+        &self,
+        (set, p): (&MatchSet, usize),
+        graph: &Graph,
+        mut s: Vec<f64>,
+        with_margins: bool,
+        (best_work, work): (&mut best::Work, &mut engine::Work),
+    ) -> Result<MatchPrediction> {
+        let found: Vec<u32> = best(graph, &s, best_work)?.edges.to_vec();
+        let mut margins = vec![f64::INFINITY; found.len()];
+        if with_margins {
+            forbidden(graph, &s, best_work, &mut margins)?;
+        }
+        let (mut sum, mut probabilities, mut nll) = (None, None, None);
+        if let Some(t) = self.temperature {
+            let warm: Vec<f64> = s.iter().map(|s| s / t).collect();
+            let mut marginals = vec![0.0; graph.table()];
+            let made = engine::log_sum(self.engine, graph, &warm, self.seed ^ p as u64, work, &mut marginals)?;
+            let problem = set.problem(p);
+            let right: Vec<u32> = problem.matched().map(|e| e as u32).collect();
+            if problem.is_known() && (self.null.is_some() || right.len() == graph.lesser()) {
+                nll = Some(made.log_z - graph.score(&warm, &right));
+            }
+            (sum, probabilities) = (Some(made), Some(marginals));
+        }
+        let mut matches: Vec<Match> = found
+            .iter()
+            .zip(margins)
+            .map(|(&edge, margin)| Match {
+                edge,
+                score: s[edge as usize],
+                probability: probabilities.as_ref().map(|p| p[edge as usize]),
+                margin,
+                check: 0,
+            })
+            .collect();
+        let mut order: Vec<usize> = (0..matches.len()).collect();
+        order.sort_by(|&a, &b| {
+            let (a, b) = (&matches[a], &matches[b]);
+            let sure = |m: &Match| m.probability.unwrap_or(0.0);
+            sure(a).total_cmp(&sure(b)).then(a.margin.total_cmp(&b.margin)).then(a.edge.cmp(&b.edge))
+        });
+        order.into_iter().enumerate().for_each(|(check, m)| matches[m].check = check + 1);
+        let (mut left, mut right) = (vec![true; graph.left()], vec![true; graph.right()]);
+        for m in &matches {
+            let (i, j) = graph.ends(m.edge as usize);
+            (left[i], right[j]) = (false, false);
+        }
+        let free = |side: Vec<bool>| (0u32..).zip(side).filter(|&(_, free)| free).map(|(i, _)| i).collect();
+        s.truncate(set.span(p).len());
+        Ok(MatchPrediction { matches, left: free(left), right: free(right), scores: s, probabilities, sum, nll })
+    }
+
+    /// Measures the model on some problems.
+    pub fn evaluate(&self, set: &MatchSet, units: &[u32], metrics: &[Metric]) -> Result<Evaluation> {
+        self.columns.check(&set.features, &set.columns)?;
+        self.evaluate_with(set, units, &self.scaling(set, units), metrics)
+    }
+
+    /// The same, under a scaling that was learned before.
+    pub(in crate::method) fn evaluate_with(
+        &self,
+        set: &MatchSet,
+        units: &[u32],
+        scaling: &Scaling,
+        metrics: &[Metric],
+    ) -> Result<Evaluation> {
+        let plain = self.plain();
+        let model = if metrics.iter().any(|metric| metric.of_probabilities()) { self } else { &plain };
+        evaluate_said(set, units, &model.answer_with(set, units, scaling, false)?, metrics)
+    }
+
+    /// The same matcher without probabilities, which cost more than the best matching does.
+    pub fn plain(&self) -> Self {
+        Self { temperature: None, ..self.clone() }
+    }
+
+    /// What each feature adds to the score of one edge of problem `p` over another; the largest first.
+    pub fn explain(&self, set: &MatchSet, p: usize, above: usize, below: usize) -> Result<Vec<Contribution>> {
+        self.scores(set, p)?; // what has no score has no reasons
+        let (group, start) = (Groups::from(set).one(p), set.span(p).start);
+        Ok(contributions(group, 0, &self.scaling(group, &[0]), &self.weights, start + above, start + below))
+    }
+
+    /// The score of every edge of problem `p`. O(values of the problem); errors as [`Self::predict`].
+    pub fn scores(&self, set: &MatchSet, p: usize) -> Result<Vec<f64>> {
+        self.columns.check(&set.features, &set.columns)?;
+        let group = Groups::from(set).one(p);
+        let scaling = self.scaling(group, &[0]);
+        self.scores_by(set, p, &rows::Rows::new(group, &[0], &scaling), 0, &mut rows::Work::default())
+    }
+
+    /// The score of every edge of some problems. O(values of these problems); errors as [`Self::predict`].
+    pub fn scores_of(&self, set: &MatchSet, units: &[u32]) -> Result<Vec<Vec<f64>>> {
+        self.columns.check(&set.features, &set.columns)?;
+        self.scores_with(set, units, &self.scaling(set, units))
+    }
+
+    /// The same, under a scaling that was learned before.
+    pub(in crate::method) fn scores_with(
+        &self,
+        set: &MatchSet,
+        units: &[u32],
+        scaling: &Scaling,
+    ) -> Result<Vec<Vec<f64>>> {
+        let rows = rows::Rows::new(set, units, scaling);
+        let one = |work: &mut rows::Work, n: usize| self.scores_by(set, units[n] as usize, &rows, n, work);
+        (0..units.len()).into_par_iter().with_min_len(64).map_init(rows::Work::default, one).collect()
+    }
+
+    /// The score of every edge of problem `p`, which is number `n` of some rows.
+    fn scores_by(
+        &self,
+        set: &MatchSet,
+        p: usize,
+        rows: &rows::Rows,
+        n: usize,
+        work: &mut rows::Work,
+    ) -> Result<Vec<f64>> {
+        let mut s = vec![0.0; set.span(p).len()];
+        rows.scores(n, &self.weights, &mut s, work);
+        self.finite(set, p, &s)?;
+        Ok(s)
+    }
+
+    /// Refuses numbers that do not fit together.
+    pub fn check(&self) -> Result<()> {
+        let d = self.columns.names.len();
+        let sized = |affine: &Affine| affine.offset.len() == d && affine.factor.len() == d;
+        let right = self.weights.len() == d
+            && self.temperature.is_none_or(|t| Positive::new(t).is_ok())
+            && self.global.as_ref().is_none_or(sized)
+            && (self.global.is_some() == matches!(self.scale, Scale::Global | Scale::Matched));
+        match right {
+            true => Ok(()),
+            false => Err(Error::Data { expected: "a matcher whose parts fit".into(), found: "another".into() }),
+        }
+    }
+}
+
+/// Measures what was said of some problems.
+pub fn evaluate_said(
+    set: &MatchSet,
+    units: &[u32],
+    said: &[MatchPrediction],
+    metrics: &[Metric],
+) -> Result<Evaluation> {
+    let said: Vec<SaidMatches> = units
+        .iter()
+        .zip(said)
+        .map(|(&p, said)| SaidMatches {
+            edges: said.matches.iter().map(|m| m.edge).collect(),
+            probabilities: said.probabilities.as_ref().map(|all| all[..set.span(p as usize).len()].to_vec()),
+            nll: said.nll,
+        })
+        .collect();
+    evaluate_matches(set, units, &said, metrics)
+}
+
+/// The edges of a problem.
+pub(in crate::method) fn graph_of(set: &MatchSet, p: usize, null: bool) -> Result<Graph> {
+    let problem = set.problem(p);
+    Graph::new(problem.left.len(), problem.right.len(), &problem.edges, null)
+}
+
+/// The scorer of some problems.
+pub(in crate::method) fn scorer<'a>(
+    set: &'a MatchSet,
+    units: &'a [u32],
+    scaling: &'a Scaling,
+    null: bool,
+) -> Edges<'a> {
+    let items = |p: u32| set.problem(p as usize).left.len() + set.problem(p as usize).right.len();
+    Edges::new(set, units, scaling, null.then_some(&items as &dyn Fn(u32) -> usize))
+}
+
+/// An error of a problem, with its name and that of the item.
+pub(in crate::method) fn named(error: Error, set: &MatchSet, p: usize) -> Error {
+    let problem = set.problem(p);
+    match error {
+        Error::Infeasible { side, index } => {
+            let (side, names) = if side == "row" { ("left", &problem.left) } else { ("right", &problem.right) };
+            Error::Data {
+                expected: format!(
+                    "problem {:?}: a match for every item of the lesser side (null=true lets items stay unmatched)",
+                    problem.name
+                ),
+                found: format!(
+                    "{side} item {:?} that cannot be matched: its candidates are all needed by others",
+                    names[index]
+                ),
+            }
+        }
+        Error::Data { expected, found } => {
+            Error::Data { expected: format!("problem {:?}: {expected}", problem.name), found }
+        }
+        other => other,
+    }
+}
+
+/// What is known of the training of a matcher, besides the parameters that it gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MatchFacts {
+    /// The method.
+    pub method: String,
+    /// Every setting, as it was used in the end.
+    pub settings: Map<String, Value>,
+    /// What was asked of the settings that can be left to validation.
+    pub asked: Map<String, Value>,
+    /// Digest of the data.
+    pub data: String,
+    /// Edges fitted on.
+    pub edges: usize,
+    /// Problems fitted on.
+    pub problems: usize,
+    /// Problems of which nothing is known, which are left out.
+    pub blank_problems: usize,
+    /// Problems of which some edges are unknown.
+    pub partly_known: usize,
+    /// How many sums over matchings were found by which engine, at the end.
+    pub engines: Map<String, Value>,
+    /// How near these sums are: `exact`, `certified`, `estimated` or `approximate`, the worst of them.
+    pub accuracy: String,
+    /// The largest error that is known of a probability, where one is.
+    pub error: Option<f64>,
+    /// How the solver ended.
+    #[serde(flatten)]
+    pub report: Report,
+    /// Whether the fit is on training and validation together.
+    pub refit: bool,
+    /// How settings were chosen, if any were.
+    pub chosen: Option<Chosen>,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl MatchFacts {
+    /// The candidate that was taken, where something was chosen.
+    pub fn taken(&self) -> Option<&Candidate> {
+        self.chosen.as_ref()?.taken(&self.settings)
+    }
+}
+
+/// A trained matcher.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FittedMatch {
+    /// What matches.
+    pub matcher: Matcher,
+    /// Where it comes from.
+    pub facts: MatchFacts,
+}
+
+/// What a method is fitted on.
+pub struct MatchTraining<'a> {
+    /// The data.
+    pub set: &'a MatchSet,
+    /// The problems to fit on.
+    pub train: &'a [u32],
+    /// The problems to choose on; without them every fifth problem of `train` is held out where something is to be chosen.
+    pub valid: Option<&'a [u32]>,
+    /// What the choice is by; without it `hamming`, or with nulls `f1`.
+    pub by: Option<Metric>,
+    /// Whether the model is fitted again on `train` and `valid` together after the choice.
+    pub refit: bool,
+    /// The seed of whatever is random.
+    pub seed: u64,
+    /// What missing values mean; they are filled already.
+    pub missing: Missing,
+    /// What they were filled with, with [`Missing::Mean`].
+    pub means: Option<&'a [f32]>,
+}
+
+impl<'a> MatchTraining<'a> {
+    /// A fit on the problems `train`: choices on problems held out of them, then a fit on all of them.
+    pub fn new(set: &'a MatchSet, train: &'a [u32]) -> Self {
+        Self { set, train, valid: None, by: None, refit: true, seed: 0, missing: Missing::Error, means: None }
+    }
+}
+
+/// How sums over matchings were found, and the worst of their accuracies.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sums {
+    /// How many by which engine.
+    pub engines: Map<String, Value>,
+    worst: u8,
+    error: Option<f64>,
+}
+
+impl Sums {
+    /// Adds one.
+    pub fn add(&mut self, sum: &Sum) {
+        let count = self.engines.entry(sum.by.name()).or_insert(0.into());
+        *count = (count.as_u64().unwrap_or(0) + 1).into();
+        let (rank, error) = match sum.accuracy {
+            Accuracy::Exact => (0, None),
+            Accuracy::Certified(error) => (1, Some(error)),
+            Accuracy::Estimated(error) => (2, Some(error)),
+            Accuracy::Approximate => (3, None),
+        };
+        self.worst = self.worst.max(rank);
+        self.error = self.error.into_iter().chain(error).reduce(f64::max);
+    }
+
+    /// The worst accuracy, by name.
+    pub fn accuracy(&self) -> &'static str {
+        ["exact", "certified", "estimated", "approximate"][usize::from(self.worst)]
+    }
+
+    /// The largest error that is known.
+    pub fn error(&self) -> Option<f64> {
+        self.error
+    }
+}
+
+/// Whether anything is known of a problem.
+pub(in crate::method) fn tells(set: &MatchSet, p: u32) -> bool {
+    set.problem(p as usize).truth.iter().any(|&truth| truth != Truth::Unknown)
+}
+
+/// A candidate of a choice.
+pub(in crate::method) fn candidate(scale: Scale, lambda: f64, value: f64) -> Candidate {
+    let settings = Map::from_iter([("scale".into(), scale.name().into()), ("lambda".into(), lambda.into())]);
+    Candidate { settings, value }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)] // a test may panic
+mod tests {
+    use super::*;
+    use crate::data::scale::learned;
+    use crate::data::synthetic::Linkage;
+    use crate::matrix::Features;
+
+    fn matcher(set: &MatchSet, scale: Scale) -> Matcher {
+        let weights = (0..set.features.cols()).map(|j| 1.0 + (j as f64).sin()).collect();
+        Matcher { scale, null: Some(0.5), temperature: Some(2.0), ..Matcher::unlearned(set, weights) }
+    }
+
+    /// However a problem is asked about, its scaling is learned from itself once, and from no other.
+    #[test]
+    fn the_scaling_of_a_problem_is_learned_once() {
+        let set = Linkage { problems: 300, records: 3, ..Linkage::default() }.make();
+        for scale in [Scale::Query, Scale::Minmax] {
+            let matcher = matcher(&set, scale);
+            let (all, few) = (set.all(), [200u32, 3, 7]);
+            assert_eq!(learned::by(|| drop(matcher.scores_of(&set, &all).unwrap())), 300);
+            assert_eq!(learned::by(|| (0..300).for_each(|p| drop(matcher.scores(&set, p).unwrap()))), 300);
+            assert_eq!(learned::by(|| drop(matcher.predict(&set, &all).unwrap())), 300);
+            assert_eq!(learned::by(|| drop(matcher.predict(&set, &few).unwrap())), 3);
+            let metrics = ["f1".parse().unwrap(), "nll".parse().unwrap()];
+            assert_eq!(learned::by(|| drop(matcher.evaluate(&set, &few, &metrics).unwrap())), 3);
+            assert_eq!(learned::by(|| drop(matcher.explain(&set, 200, 0, 1).unwrap())), 2); // its score, and why
+        }
+    }
+
+    #[test]
+    fn scores_are_the_same_however_they_are_asked_for() {
+        let set = Linkage { problems: 20, ..Linkage::default() }.make();
+        for scale in [Scale::None, Scale::Query, Scale::Minmax] {
+            let (matcher, few) = (matcher(&set, scale), [11u32, 3, 17]);
+            let (some, said) = (matcher.scores_of(&set, &few).unwrap(), matcher.predict(&set, &few).unwrap());
+            for ((&p, some), said) in few.iter().zip(&some).zip(&said) {
+                assert_eq!(matcher.scores(&set, p as usize).unwrap(), *some);
+                assert_eq!(said.scores, *some);
+                assert!(said.matches.iter().all(|m| m.score.total_cmp(&some[m.edge as usize]).is_eq()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_score_that_is_not_finite_is_an_error_that_names_the_edge() {
+        let mut set = Linkage { problems: 4, ..Linkage::default() }.make();
+        let mut matcher = matcher(&set, Scale::None);
+        matcher.weights[0] = f64::MAX;
+        let (row, cols) = (set.span(2).start + 1, matcher.weights.len());
+        let Features::Dense(m) = &mut set.features else { panic!("made dense") };
+        for (at, x) in m.values_mut().iter_mut().enumerate().filter(|(at, _)| at % cols == 0) {
+            *x = if at / cols == row { -1e30 } else { 0.0 };
+        }
+        let (problem, metrics) = (set.problem(2).clone(), ["hamming".parse().unwrap()]);
+        let (i, j) = problem.edges[1];
+        let place = format!(
+            "problem {:?}, edge {:?} - {:?}: expected a finite score, found -inf",
+            problem.name, problem.left[i as usize], problem.right[j as usize]
+        );
+        assert!(matcher.predict(&set, &[0, 1, 3]).is_ok());
+        for refused in [
+            matcher.predict(&set, &set.all()).unwrap_err(),
+            matcher.evaluate(&set, &[2], &metrics).unwrap_err(),
+            matcher.scores(&set, 2).unwrap_err(),
+            matcher.scores_of(&set, &[0, 2]).unwrap_err(),
+            matcher.explain(&set, 2, 0, 1).unwrap_err(),
+        ] {
+            assert!(refused.to_string().starts_with(&place), "{refused}");
+        }
+        // a finite score that the temperature makes infinite has no probability
+        (matcher.weights[0], matcher.temperature) = (1e270, Some(1e-100));
+        assert!(matches!(matcher.predict(&set, &[2]).unwrap_err(), Error::Score { .. }));
+    }
+
+    #[test]
+    fn other_columns_are_refused() {
+        let set = Linkage { problems: 4, ..Linkage::default() }.make();
+        let (matcher, mut other) = (matcher(&set, Scale::Query), set.clone());
+        other.columns.names.swap(0, 1);
+        for refused in [
+            matcher.predict(&other, &[0]).unwrap_err(),
+            matcher.scores(&other, 0).unwrap_err(),
+            matcher.scores_of(&other, &[0]).unwrap_err(),
+            matcher.evaluate(&other, &[0], &["f1".parse().unwrap()]).unwrap_err(),
+            matcher.explain(&other, 0, 0, 1).unwrap_err(),
+        ] {
+            assert!(refused.to_string().contains("as column 1: `prepare` the set"), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! The exponential family over matchings, by maximum a posteriori.
+
+use crate::data::scale::Scale;
+use crate::error::{Error, Result};
+use crate::matrix::dot;
+use crate::method::matching::matcher::{FittedMatch, MatchTraining, Sums};
+use crate::method::matching::search::{self, Learner, MatchChoices, Solved, Stage, Start};
+use crate::method::settings::{Common, above_0, accuracy, one_of, ridge, steps};
+use crate::method::{Choice, Positive, Setting};
+use crate::risk::Empirical;
+use crate::solver::lbfgs::Lbfgs;
+use crate::solver::run::{Report, Watch, run};
+use crate::structure::matching::{Engine, engine};
+use crate::surrogate::matching::{Case, FrozenLikelihood, MatchLikelihood};
+use crate::traits::{Scorer, Solver, Stop};
+use rayon::prelude::*;
+use serde_json::{Map, Value};
+
+/// λ that are tried, from the strongest, in units of the variance of the features.
+const PATH: &[f64] = &[1.0, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4];
+/// λ where nothing says otherwise.
+const LAMBDA: f64 = 1e-2;
+/// How much earlier a fit may stop that only serves a choice.
+const LOOSE: f64 = 10.0;
+/// Items of the lesser side above which a fit starts on approximate sums.
+const SMALL: usize = 10;
+/// How much earlier it goes over to the sums that are asked for.
+const ROUGH: f64 = 10.0;
+/// How often samples are drawn anew, at most.
+const ROUNDS: usize = 4;
+/// The most steps on the same samples.
+const STEPS: usize = 20;
+/// A round that moves parameters by less than this share of their squared length is the last.
+const STILL: f64 = 4e-4;
+
+/// Matchings by the exponential family of their edges.
+///
+/// ```text
+/// p(y | x) = exp(Σ_{e in y} ⟨θ, x_e⟩ + null·(items not in y)) / Z(x),   min  λ/2·|θ|² − mean of log p(right)
+/// ```
+///
+/// \[EFM\] Eqs. (3)-(11), with unmatched items and forbidden edges beyond the paper. Gradients need the probability of every edge alone, and these
+/// are exact where the paper samples: see [`engine::log_sum`] for how they are found, and what is exact.
+///
+/// Where λ or the scaling was chosen on validation problems, the probabilities of the fitted matcher are **not** Eq. (3) at
+/// these θ: the null was moved to where the measure of the choice is best (unless that is of probabilities), and all scores are
+/// divided by a temperature T, fitted by likelihood on the same problems:
+///
+/// ```text
+/// p(y | x) = exp((Σ_{e in y} ⟨θ, x_e⟩ + (null + shift)·(items not in y)) / T) / Z(x)
+/// ```
+///
+/// With both settings given shift = 0 and T = 1, and they are Eq. (3) as it stands.
+///
+/// ```
+/// use ordain::{data::synthetic::Linkage, method::{MatchMap, MatchTraining}, solver::run::Watch};
+/// let set = Linkage::default().make();
+/// let model = MatchMap { null: true, ..MatchMap::default() }.fit(&MatchTraining::new(&set, &set.all()), &Watch::NOBODY)?;
+/// let said = model.matcher.predict(&set, &[0])?;
+/// assert!(said[0].matches[0].probability.is_some());
+/// # Ok::<(), ordain::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct MatchMap {
+    /// Scaling of the features of edges.
+    pub scale: Choice<Scale>,
+    /// Strength of the ridge.
+    pub lambda: Choice<Positive>,
+    /// How the sum over matchings is found.
+    pub marginals: Engine,
+    /// Whether items may stay unmatched.
+    pub null: bool,
+    /// The most steps of one fit.
+    pub max_iter: usize,
+    /// Where a fit stops: the gradient relative to the one at zero.
+    pub tol: Positive,
+}
+
+impl Default for MatchMap {
+    fn default() -> Self {
+        Self {
+            scale: Choice::Auto,
+            lambda: Choice::Auto,
+            marginals: Engine::Auto,
+            null: false,
+            max_iter: 200,
+            tol: Positive(1e-4),
+        }
+    }
+}
+
+impl MatchMap {
+    /// What can be set.
+    pub const SETTINGS: &'static [Setting] = &[
+        search::SCALE,
+        ridge("strength of the ridge: auto by validation (else 0.01); c=1/lambda is accepted too"),
+        Setting {
+            name: "marginals",
+            range: "auto, exact, pruned, bethe, sinkhorn, huber-law, deepar, importance, chain",
+            default: "auto",
+            help: "how probabilities are found: auto by size (the result says how, and how near they are); exact up to 22 items of the lesser side (18 with null), pruned with a certificate, bethe and sinkhorn quick and approximate, the others by samples",
+        },
+        search::NULL,
+        steps("200", "the most steps of one fit"),
+        accuracy("1e-4", "where a fit stops: the gradient relative to the one at zero"),
+    ];
+
+    pub(in crate::method) fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        let (scale, lambda, max_iter, tol) = (&mut self.scale, &mut self.lambda, &mut self.max_iter, &mut self.tol);
+        if search::set_scale(name, value, scale) || (Common { scale, lambda, max_iter, tol }).set(name, value)? {
+            return Ok(());
+        }
+        match name {
+            "null" => self.null = one_of("null", value, &search::SWITCH)?,
+            _ => self.marginals = one_of("marginals", value, &Engine::ALL.map(|engine| (engine.name(), engine)))?,
+        }
+        Ok(())
+    }
+
+    /// Refuses settings that no text could have given.
+    pub fn check(&self) -> Result<()> {
+        above_0("max_iter", self.max_iter)
+    }
+
+    /// Fits a matcher.
+    pub fn fit(&self, data: &MatchTraining, watch: &Watch) -> Result<FittedMatch> {
+        self.check()?;
+        search::fit(self, data, watch)
+    }
+
+    /// L-BFGS with sums by the engines of the cases, from zero or from another fit.
+    fn descend(&self, stage: &Stage, engines: Vec<Engine>, from: Option<Start>, watch: &Watch) -> Result<Descent> {
+        let loss = MatchLikelihood { cases: stage.cases, engines };
+        let weight = vec![1.0 / stage.cases.len() as f64; stage.cases.len()];
+        let mut risk = Empirical::new(stage.scorer, &loss, weight).stopped_by(watch.stop);
+        let (lambda, tol) = (stage.lambda, self.tol.get() * if stage.choosing { LOOSE } else { 1.0 });
+        let mut solver = match from {
+            None => Lbfgs::new(&mut risk, lambda, tol, vec![0.0; stage.scorer.dim()])?,
+            Some(from) => Lbfgs::at(&mut risk, lambda, tol, from.theta, from.at_zero)?,
+        };
+        let report = run(&mut solver, self.max_iter, 0, watch)?;
+        Ok(Descent { theta: solver.theta().to_vec(), at_zero: Some(solver.at_zero()), report })
+    }
+
+    /// L-BFGS on samples that are drawn where the last round ended, until a round moves no more.
+    fn descend_on_samples(&self, stage: &Stage, engine: Engine, from: Descent, watch: &Watch) -> Result<Descent> {
+        let weight = vec![1.0 / stage.cases.len() as f64; stage.cases.len()];
+        let mut at = from;
+        for round in 0..ROUNDS {
+            let loss = freeze(stage, engine, &at.theta, round as u64)?;
+            let mut risk = Empirical::new(stage.scorer, &loss, weight.clone()).stopped_by(watch.stop);
+            let mut solver = Lbfgs::at(&mut risk, stage.lambda, self.tol.get(), at.theta.clone(), at.at_zero)?;
+            let report = run(&mut solver, self.max_iter.min(STEPS), 0, watch)?;
+            let way: Vec<f64> = solver.theta().iter().zip(&at.theta).map(|(new, old)| new - old).collect();
+            at.theta = solver.theta().to_vec();
+            at.report = Report { iterations: at.report.iterations + report.iterations, ..report };
+            if report.stop == Stop::Interrupted {
+                break;
+            }
+            if dot(&way, &way) <= STILL * dot(&at.theta, &at.theta) {
+                at.report.stop = Stop::Stalled; // as near as samples can tell
+                break;
+            }
+        }
+        Ok(at)
+    }
+}
+
+/// Where a descent came to.
+struct Descent {
+    theta: Vec<f64>,
+    at_zero: Option<f64>,
+    report: Report,
+}
+
+/// Samples of every case at some parameters.
+fn freeze<'a>(stage: &Stage<'a>, by: Engine, theta: &[f64], round: u64) -> Result<FrozenLikelihood<'a>> {
+    let (mut samples, mut log_z, mut work) = (vec![], vec![], engine::Work::default());
+    let drawn_at = stage.scores(theta);
+    for (n, (case, s)) in stage.cases.iter().zip(&drawn_at).enumerate() {
+        let seed = stage.seed ^ (round << 32) ^ n as u64;
+        let (drawn, z) = engine::draw(by, &case.graph, s, seed, &mut work)?;
+        samples.push(drawn);
+        log_z.push(z);
+    }
+    Ok(FrozenLikelihood { cases: stage.cases, samples, drawn_at, log_z })
+}
+
+/// How the sums over the matchings at some parameters are found.
+fn sums_at(stage: &Stage, engines: Vec<Engine>, theta: &[f64]) -> Result<Sums> {
+    let loss = MatchLikelihood { cases: stage.cases, engines };
+    let one = |work: &mut engine::Work, (n, s): (usize, &Vec<f64>)| loss.sum(n, s, &mut vec![0.0; s.len()], work);
+    let scores = stage.scores(theta);
+    let made: Result<Vec<_>> = scores.par_iter().enumerate().map_init(engine::Work::default, one).collect();
+    let mut all = Sums::default();
+    made?.iter().for_each(|sum| all.add(sum));
+    Ok(all)
+}
+
+impl Learner for MatchMap {
+    fn name(&self) -> &'static str {
+        "matchmap"
+    }
+
+    fn null(&self) -> bool {
+        self.null
+    }
+
+    fn choices(&self) -> MatchChoices {
+        MatchChoices { scale: self.scale, lambda: self.lambda, default: LAMBDA, path: PATH, growth: 0, calibrate: None }
+    }
+
+    fn engine(&self) -> Engine {
+        self.marginals
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        Map::from_iter([
+            ("marginals".into(), self.marginals.name().into()),
+            ("null".into(), self.null.into()),
+            ("max_iter".into(), self.max_iter.into()),
+            ("tol".into(), self.tol.get().into()),
+        ])
+    }
+
+    /// Exact where that can be done at all parameters. Larger problems start from an approximation that is convex as well, go on to the pruned
+    /// sums, which are exact where weights are no longer flat, and where these fail to samples of a chain.
+    fn solve(&self, stage: &Stage, from: Option<Start>, watch: &Watch) -> Result<Solved> {
+        let all = |engine: Engine| vec![engine; stage.cases.len()];
+        let done = |end: Descent, engines: Vec<Engine>| -> Result<Solved> {
+            // one more evaluation, for which somebody who stops does not wait
+            let stopped = end.report.stop == Stop::Interrupted;
+            let sums = if stopped { Sums::default() } else { sums_at(stage, engines, &end.theta)? };
+            Ok(Solved { theta: end.theta, at_zero: end.at_zero, report: end.report, sums })
+        };
+        let small = |case: &Case| engine::always_exact(&case.graph);
+        let direct = match self.marginals {
+            Engine::Auto => stage.cases.iter().all(small).then_some(Engine::Pruned),
+            asked => (!asked.draws()).then_some(asked),
+        };
+        if let Some(engine) = direct {
+            let dear = matches!(engine, Engine::Exact | Engine::Pruned)
+                && stage.cases.iter().any(|case| case.graph.lesser() > SMALL && !case.graph.null());
+            if from.is_some() || !dear {
+                return done(self.descend(stage, all(engine), from, watch)?, all(engine));
+            }
+            // nearly all steps on sums that cost next to nothing, the last ones on those that are asked for
+            let near = Self { tol: Positive(ROUGH * self.tol.get()), ..self.clone() };
+            let start = near.descend(stage, all(Engine::Sinkhorn), None, watch)?;
+            if start.report.stop == Stop::Interrupted {
+                return done(start, all(Engine::Sinkhorn));
+            }
+            let from = Start { theta: start.theta, at_zero: start.at_zero };
+            let mut end = self.descend(stage, all(engine), Some(from), watch)?;
+            end.report.iterations += start.report.iterations;
+            return done(end, all(engine));
+        }
+        let rough: Vec<Engine> = stage
+            .cases
+            .iter()
+            .map(|case| match case {
+                case if small(case) => Engine::Pruned,
+                case if case.graph.null() => Engine::Bethe,
+                _ => Engine::Sinkhorn,
+            })
+            .collect();
+        let start = self.descend(stage, rough.clone(), from, watch)?;
+        if start.report.stop == Stop::Interrupted {
+            return done(start, rough);
+        }
+        if self.marginals.draws() {
+            return done(self.descend_on_samples(stage, self.marginals, start, watch)?, all(self.marginals));
+        }
+        if !stage.cases.iter().all(|case| small(case) || engine::may_prune(&case.graph)) {
+            return done(start, rough);
+        }
+        // where the pruned sums cannot be had at the start, they cannot be had later
+        let from = Start { theta: start.theta.clone(), at_zero: start.at_zero };
+        match self.descend(stage, all(Engine::Pruned), Some(from), watch) {
+            Ok(end) => return done(end, all(Engine::Pruned)),
+            Err(Error::Interrupted) => {
+                let report = Report { stop: Stop::Interrupted, ..start.report };
+                return done(Descent { report, ..start }, rough);
+            }
+            Err(_) => {}
+        }
+        if stage.choosing {
+            return done(start, rough); // near enough to tell good settings from bad
+        }
+        done(self.descend_on_samples(stage, Engine::Chain, start, watch)?, all(Engine::Auto))
+    }
+}

@@ -1,0 +1,613 @@
+//! What both matchers share: problems with what is right of them, the choice of scaling and λ on validation problems, the
+//! temperature, and the last fit.
+
+use crate::data::scale::{Affine, Scale, Scaling};
+use crate::data::{MatchSet, Truth, split};
+use crate::error::{Error, Result};
+use crate::method::matching::matcher::{
+    FittedMatch, MatchFacts, MatchTraining, Matcher, Sums, candidate, graph_of, named, scorer, tells,
+};
+use crate::method::{Candidate, Choice, Chosen, Positive, Setting, Task};
+use crate::metric::{Kind, Metric};
+use crate::scorer::edges::{Edges, NULL_UNIT};
+use crate::scorer::rows;
+use crate::solver::run::{Report, Watch};
+use crate::structure::matching::{Engine, engine};
+use crate::surrogate::matching::{Case, MatchLikelihood, Right};
+use crate::traits::{Scorer, Stop, Surrogate};
+use rayon::prelude::*;
+use serde_json::{Map, Value};
+
+/// `scale`, as matchers have it.
+pub(in crate::method) const SCALE: Setting = Setting {
+    name: "scale",
+    range: "auto, none, matched, global, query, minmax",
+    default: "auto",
+    help: "scaling of the features of edges: auto by validation of matched and none (else matched), none, matched (deviation 1 over the matched edges, so that what agrees in matches weighs most), global (mean 0, deviation 1), query (the same within each problem), minmax (0 to 1 within each problem)",
+};
+
+/// `null`.
+pub(in crate::method) const NULL: Setting = Setting {
+    name: "null",
+    range: "true, false",
+    default: "false",
+    help: "whether items may stay unmatched: what that is worth is learned, and moved to the best F1 of validation problems; false matches every item of the lesser side",
+};
+
+/// A scaling as it is typed, where it is one of matchers alone.
+pub(in crate::method) fn set_scale(name: &str, value: &str, scale: &mut Choice<Scale>) -> bool {
+    let own = name == "scale" && value == Scale::Matched.name();
+    if own {
+        *scale = Choice::Set(Scale::Matched);
+    }
+    own
+}
+
+pub(in crate::method) const SWITCH: [(&str, bool); 2] = [("true", true), ("false", false)];
+
+/// How many λ in a row may be no better than the best before them.
+const PATIENCE: usize = 4;
+
+/// At how many places among the scores of edges a null is tried.
+const STOPS: usize = 60;
+
+/// With how many neighbours on either side their measures are averaged.
+const NEAR: usize = 2;
+
+/// Matches of a problem for which the λ that are tried are made.
+const USUAL: f64 = 25.0;
+
+/// The scalings that are tried.
+const SCALES: [Scale; 2] = [Scale::Matched, Scale::None];
+
+/// What is left to choose, and from what.
+pub(in crate::method) struct MatchChoices {
+    pub(in crate::method) scale: Choice<Scale>,
+    pub(in crate::method) lambda: Choice<Positive>,
+    /// λ where nothing says otherwise.
+    pub(in crate::method) default: f64,
+    /// The λ that are tried, from the strongest.
+    pub(in crate::method) path: &'static [f64],
+    /// The power of its size by which λ grows with the size of a problem beyond [`USUAL`].
+    pub(in crate::method) growth: i32,
+    /// Whether a temperature is fitted; nothing where scores are log-probabilities as they are.
+    pub(in crate::method) calibrate: Option<bool>,
+}
+
+impl MatchChoices {
+    pub(in crate::method) fn open(&self) -> bool {
+        self.lambda == Choice::Auto || self.scale == Choice::Auto
+    }
+
+    /// Whether problems have to be held out: for a choice, or for a temperature.
+    fn holds_out(&self) -> bool {
+        self.open() || self.calibrate == Some(true)
+    }
+
+    fn asked(&self) -> Map<String, Value> {
+        let scale = if let Choice::Set(scale) = self.scale { scale.name() } else { "auto" };
+        let lambda = if let Choice::Set(lambda) = self.lambda { lambda.get().into() } else { "auto".into() };
+        Map::from_iter([("scale".into(), scale.into()), ("lambda".into(), lambda)])
+    }
+
+    fn scales(&self) -> Vec<Scale> {
+        if let Choice::Set(scale) = self.scale { vec![scale] } else { SCALES.to_vec() }
+    }
+
+    /// The λ that are tried, in units of how much the features of edges vary.
+    fn lambdas(&self, unit: f64) -> Vec<f64> {
+        match self.lambda {
+            Choice::Set(lambda) => vec![lambda.get()],
+            Choice::Auto => self.path.iter().map(|&lambda| pretty(lambda * unit)).collect(),
+        }
+    }
+}
+
+/// A number with the rounding of its product with a power of ten taken off.
+fn pretty(x: f64) -> f64 {
+    format!("{x:.3e}").parse().unwrap_or(x)
+}
+
+/// A scaling of the edges of a set, learned from some problems.
+fn scaling_of(scale: Scale, set: &MatchSet, units: &[u32]) -> Scaling {
+    if scale != Scale::Matched {
+        return Scaling::learn(scale, set, units);
+    }
+    let edges = units.iter().flat_map(|&p| set.span(p as usize));
+    let matched = units.iter().flat_map(|&p| {
+        let start = set.span(p as usize).start;
+        set.problem(p as usize).matched().map(move |e| start + e)
+    });
+    Scaling::Global(Affine::within(&set.features, matched, edges))
+}
+
+/// The power of ten next to the mean variance of the scaled columns over the edges of some problems; 1 where they are scaled to deviation 1.
+fn variation(scale: Scale, set: &MatchSet, units: &[u32]) -> f64 {
+    if matches!(scale, Scale::Global | Scale::Query) {
+        return 1.0;
+    }
+    let whole = Affine::standard(&set.features, units.iter().flat_map(|&p| set.span(p as usize)));
+    let own = match scaling_of(scale, set, units) {
+        Scaling::Global(affine) => affine.factor,
+        _ if scale == Scale::Minmax => return 0.1,
+        _ => vec![1.0; whole.factor.len()],
+    };
+    let pairs = own.iter().zip(&whole.factor).filter(|(_, whole)| **whole > 0.0);
+    let varied: Vec<f64> = pairs.map(|(&own, &whole)| (f64::from(own) / f64::from(whole)).powi(2)).collect();
+    let mean = varied.iter().sum::<f64>() / varied.len().max(1) as f64;
+    if mean > 0.0 && mean.is_finite() { 10f64.powf(mean.log10().round()) } else { 1.0 }
+}
+
+/// By how much λ has to grow because problems are large, a power of ten: where the loss is a share of the items but scores are sums over them,
+/// weights shrink with the size, and the ridge on their squares has to grow with its square.
+fn crowd(cases: &[Case], growth: i32) -> f64 {
+    let mean = cases.iter().map(|case| case.graph.lesser() as f64).sum::<f64>() / cases.len().max(1) as f64;
+    10f64.powf((mean / USUAL).powi(growth).log10().round().max(0.0))
+}
+
+/// One problem to solve: scored edges with what is right of them.
+pub(in crate::method) struct Stage<'a> {
+    pub(in crate::method) scorer: &'a Edges<'a>,
+    pub(in crate::method) cases: &'a [Case],
+    pub(in crate::method) lambda: f64,
+    pub(in crate::method) seed: u64,
+    /// Whether the fit only serves a choice, and what is slow may be left out.
+    pub(in crate::method) choosing: bool,
+}
+
+impl Stage<'_> {
+    /// The scores of every problem.
+    pub(in crate::method) fn scores(&self, theta: &[f64]) -> Vec<Vec<f64>> {
+        scores_of(self.scorer, self.cases, theta)
+    }
+}
+
+/// The scores of every problem at some parameters.
+fn scores_of(edges: &Edges, cases: &[Case], theta: &[f64]) -> Vec<Vec<f64>> {
+    let mut work = rows::Work::default();
+    let one = |(n, case): (usize, &Case)| {
+        let mut s = vec![0.0; case.graph.table()];
+        edges.scores(n, theta, &mut s, &mut work);
+        s
+    };
+    cases.iter().enumerate().map(one).collect()
+}
+
+/// Where a fit starts: at the end of another.
+pub(in crate::method) struct Start {
+    pub(in crate::method) theta: Vec<f64>,
+    /// The norm of the gradient at zero, of fits that know.
+    pub(in crate::method) at_zero: Option<f64>,
+}
+
+/// What a fit came to.
+pub(in crate::method) struct Solved {
+    pub(in crate::method) theta: Vec<f64>,
+    pub(in crate::method) at_zero: Option<f64>,
+    pub(in crate::method) report: Report,
+    pub(in crate::method) sums: Sums,
+}
+
+/// The part of a matcher that is its own.
+pub(in crate::method) trait Learner {
+    fn name(&self) -> &'static str;
+    fn null(&self) -> bool;
+    fn choices(&self) -> MatchChoices;
+    /// How probabilities are found in prediction.
+    fn engine(&self) -> Engine;
+    /// All settings but scaling and λ.
+    fn settings(&self) -> Map<String, Value>;
+    /// Fits at one λ, from zero or from another fit.
+    fn solve(&self, stage: &Stage, from: Option<Start>, watch: &Watch) -> Result<Solved>;
+}
+
+/// A fit with the matcher that it gives.
+struct Outcome {
+    matcher: Matcher,
+    theta: Vec<f64>,
+    at_zero: Option<f64>,
+    lambda: f64,
+    /// By how much the null of the matcher was moved after the fit.
+    shift: f64,
+    report: Report,
+    sums: Sums,
+}
+
+impl Outcome {
+    fn start(&self) -> Start {
+        Start { theta: self.theta.clone(), at_zero: self.at_zero }
+    }
+
+    /// Moves the null of the matcher, not of the fit that others start from.
+    fn move_null(&mut self, shift: f64) {
+        self.matcher.null = self.matcher.null.map(|null| null + shift);
+        self.shift = shift;
+    }
+}
+
+/// Fits a matcher; choices as in the other methods, by `hamming`, or with nulls by `f1`, of validation problems.
+pub(in crate::method) fn fit<L: Learner>(learner: &L, data: &MatchTraining, watch: &Watch) -> Result<FittedMatch> {
+    let choices = learner.choices();
+    data.by.map_or(Ok(()), |by| Task::Match.check_metric(by))?;
+    let known = |units: &[u32]| units.iter().copied().filter(|&p| tells(data.set, p)).collect::<Vec<u32>>();
+    let all = known(data.train);
+    if all.is_empty() {
+        return Err(Error::Data {
+            expected: "problems with known matches (a column matched of 0 and 1) to learn from".into(),
+            found: format!("{} problems of which nothing is known", data.train.len()),
+        });
+    }
+    let (train, valid) = match data.valid {
+        Some(valid) => (all.clone(), known(valid)),
+        None if choices.holds_out() && all.len() >= 5 => split::hold_out(&all),
+        None => (all.clone(), vec![]),
+    };
+    let search = Search { learner, choices: &choices, data, watch };
+    if choices.holds_out() && !valid.is_empty() {
+        return search.choose(&train, &valid);
+    }
+    (watch.tell)(0.0, "fitting");
+    let cases = cases_of(data.set, &all, learner.null())?;
+    let scale = if let Choice::Set(scale) = choices.scale { scale } else { Scale::Matched };
+    let lambda = match choices.lambda {
+        Choice::Set(lambda) => lambda.get(),
+        Choice::Auto => pretty(choices.default * variation(scale, data.set, &all) * crowd(&cases, choices.growth)),
+    };
+    let mut outcome = search.fit_one((&all, &cases), scale, lambda, None, false)?;
+    if choices.calibrate.is_some() {
+        // without other problems the temperature can only be fitted on these
+        outcome.matcher.temperature = search.temperature(&outcome, (&all, &cases))?;
+    }
+    Ok(search.fitted(&all, outcome, None, false))
+}
+
+/// Problems with what is right of them; names the problem of which no matching agrees.
+fn cases_of(set: &MatchSet, units: &[u32], null: bool) -> Result<Vec<Case>> {
+    let of = |&p: &u32| {
+        let problem = set.problem(p as usize);
+        let edges = |truth: Truth| -> Vec<u32> {
+            (0u32..).zip(&problem.truth).filter(|(_, t)| **t == truth).map(|(e, _)| e).collect()
+        };
+        graph_of(set, p as usize, null)
+            .and_then(|graph| Case::new(graph, &edges(Truth::Yes), &edges(Truth::Unknown)))
+            .map_err(|error| match error {
+                Error::Infeasible { side, index } => {
+                    let (side, names) =
+                        if side == "row" { ("left", &problem.left) } else { ("right", &problem.right) };
+                    Error::Data {
+                        expected: format!(
+                            "problem {:?}: a match of every item of the lesser side to learn from; null=true learns when items stay unmatched",
+                            problem.name
+                        ),
+                        found: format!("{side} item {:?} without one", names[index]),
+                    }
+                }
+                other => named(other, set, p as usize),
+            })
+    };
+    units.iter().map(of).collect()
+}
+
+struct Search<'a, L> {
+    learner: &'a L,
+    choices: &'a MatchChoices,
+    data: &'a MatchTraining<'a>,
+    watch: &'a Watch<'a>,
+}
+
+impl<L: Learner> Search<'_, L> {
+    fn by(&self) -> Metric {
+        let kind = if self.learner.null() { Kind::F1 } else { Kind::Hamming };
+        self.data.by.unwrap_or(Metric { kind, k: None })
+    }
+
+    /// The best of all scalings and λ on the validation problems; of equals the one with the best likelihood, without one the first tried.
+    fn choose(&self, train: &[u32], valid: &[u32]) -> Result<FittedMatch> {
+        let by = self.by();
+        let cases = cases_of(self.data.set, train, self.learner.null())?;
+        let held = cases_of(self.data.set, valid, self.learner.null())?;
+        let scales = self.choices.scales();
+        let total = (scales.len() * self.choices.lambdas(1.0).len()) as f64;
+        let mut best: Option<(f64, Option<f64>, Outcome)> = None;
+        let mut tried: Vec<Candidate> = vec![];
+        'all: for (tried_scales, &scale) in scales.iter().enumerate() {
+            let (mut from, mut best_here, mut since) = (None, f64::INFINITY, 0);
+            let unit = variation(scale, self.data.set, train) * crowd(&cases, self.choices.growth);
+            for (step, lambda) in self.choices.lambdas(unit).into_iter().enumerate() {
+                let share = tried_scales as f64 / scales.len() as f64 + step as f64 / total;
+                (self.watch.tell)(0.95 * share, "choosing");
+                let mut outcome = match self.fit_one((train, &cases), scale, lambda, from.take(), true) {
+                    Err(Error::Interrupted) if best.is_some() => break 'all,
+                    other => other?,
+                };
+                from = Some(outcome.start());
+                if by.of_probabilities() {
+                    outcome.matcher.temperature = self.temperature(&outcome, (valid, &held))?;
+                }
+                let scaling = outcome.matcher.scaling(self.data.set, valid);
+                let shift = match self.shift(&outcome.matcher, (valid, &scaling), by) {
+                    Err(Error::Interrupted) => 0.0,
+                    other => other?,
+                };
+                outcome.move_null(shift);
+                let value = outcome.matcher.evaluate_with(self.data.set, valid, &scaling, &[by])?.mean(0);
+                let mut nll = None;
+                let stopped = outcome.report.stop == Stop::Interrupted;
+                tried.push(candidate(scale, lambda, value));
+                let loss = if by.is_loss() { value } else { -value };
+                let better = match &mut best {
+                    None => true,
+                    Some((old, _, _)) if loss < *old => true,
+                    // of equals the one that finds the right matchings more likely, where that is known
+                    Some((old, old_nll, before)) if loss <= *old && self.choices.calibrate.is_none() => {
+                        let before = match *old_nll {
+                            Some(nll) => nll,
+                            None => self.nll(&before.matcher, valid)?,
+                        };
+                        *old_nll = Some(before);
+                        nll = Some(self.nll(&outcome.matcher, valid)?);
+                        nll < Some(before)
+                    }
+                    Some(_) => false,
+                };
+                if better {
+                    best = Some((loss, nll, outcome));
+                }
+                if stopped {
+                    break 'all;
+                }
+                // weak ridges cost most: the path ends where they have not helped for long
+                since = if loss < best_here { 0 } else { since + 1 };
+                best_here = best_here.min(loss);
+                if since >= PATIENCE {
+                    break;
+                }
+            }
+        }
+        let Some((.., mut outcome)) = best else { return Err(Error::Interrupted) };
+        let scale = outcome.matcher.scale;
+        let shift = outcome.shift;
+        outcome.matcher.temperature = self.temperature(&outcome, (valid, &held))?;
+        let chosen = self.choices.open().then(|| Chosen {
+            metric: by.to_string(),
+            convention: "standard".into(),
+            queries: valid.len(),
+            candidates: tried,
+        });
+        if !self.data.refit && !self.watch.stopped() {
+            let temperature = outcome.matcher.temperature;
+            match self.fit_one((train, &cases), scale, outcome.lambda, Some(outcome.start()), false) {
+                Err(Error::Interrupted) => {}
+                other => {
+                    outcome = other?;
+                    outcome.move_null(shift);
+                    outcome.matcher.temperature = temperature;
+                }
+            }
+        }
+        if self.watch.stopped() {
+            outcome.report.stop = Stop::Interrupted;
+        }
+        if !self.data.refit || self.watch.stopped() {
+            return Ok(self.fitted(train, outcome, chosen, false));
+        }
+        (self.watch.tell)(0.95, "fitting on training and validation");
+        let mut both = [train, valid].concat();
+        both.sort_unstable();
+        let cases = cases_of(self.data.set, &both, self.learner.null())?;
+        let mut last = match self.fit_one((&both, &cases), scale, outcome.lambda, Some(outcome.start()), false) {
+            Err(Error::Interrupted) => {
+                outcome.report.stop = Stop::Interrupted;
+                return Ok(self.fitted(train, outcome, chosen, false));
+            }
+            other => other?,
+        };
+        last.move_null(shift);
+        last.matcher.temperature = outcome.matcher.temperature;
+        Ok(self.fitted(&both, last, chosen, true))
+    }
+
+    /// By how much the null is to move for the best measure of some problems. The loss of a fit is not the measure that people read, and how many
+    /// matches to leave out is where the two differ most. Where the measure is of probabilities, the fit has it right already.
+    ///
+    /// What can change is how the best edge of an item compares with two nulls: the nulls that are tried are at [`STOPS`] even places among these.
+    /// A measure of few problems jumps from one to the next: the best is that of the mean with [`NEAR`] neighbours on either side, of equals the
+    /// one that moves least. Cost: that many best matchings of each problem.
+    fn shift(&self, matcher: &Matcher, (units, scaling): (&[u32], &Scaling), by: Metric) -> Result<f64> {
+        let Some(null) = matcher.null.filter(|_| !by.of_probabilities()) else { return Ok(0.0) };
+        let mut halves: Vec<f64> = vec![];
+        for (&p, scores) in units.iter().zip(matcher.scores_with(self.data.set, units, scaling)?) {
+            let problem = self.data.set.problem(p as usize);
+            let mut best = vec![f64::NEG_INFINITY; problem.left.len()];
+            for (&(i, _), s) in problem.edges.iter().zip(scores) {
+                best[i as usize] = s.max(best[i as usize]);
+            }
+            halves.extend(best.into_iter().filter(|s| s.is_finite()).map(|s| 0.5 * s));
+        }
+        halves.sort_by(f64::total_cmp);
+        let at = |stop: usize| halves.get(stop * halves.len().saturating_sub(1) / STOPS).copied();
+        let mut tried: Vec<f64> = (0..=STOPS).filter_map(at).map(|half| half - null).collect();
+        tried.push(0.0);
+        tried.sort_by(f64::total_cmp);
+        tried.dedup();
+        let loss = |shift: &f64| {
+            if self.watch.stopped() {
+                return Err(Error::Interrupted);
+            }
+            let moved = Matcher { null: Some(null + shift), ..matcher.clone() };
+            let value = moved.evaluate_with(self.data.set, units, scaling, &[by])?.mean(0);
+            Ok(if by.is_loss() { value } else { -value })
+        };
+        let losses: Vec<f64> = tried.iter().map(loss).collect::<Result<_>>()?;
+        let smooth = |n: usize| {
+            let near = &losses[n.saturating_sub(NEAR)..(n + NEAR + 1).min(losses.len())];
+            near.iter().sum::<f64>() / near.len() as f64
+        };
+        let better =
+            |&a: &usize, &b: &usize| smooth(a).total_cmp(&smooth(b)).then(tried[a].abs().total_cmp(&tried[b].abs()));
+        Ok((0..tried.len()).min_by(better).map_or(0.0, |n| tried[n]))
+    }
+
+    fn nll(&self, matcher: &Matcher, valid: &[u32]) -> Result<f64> {
+        Ok(matcher.evaluate(self.data.set, valid, &[Metric { kind: Kind::Nll, k: None }])?.mean(0))
+    }
+
+    fn fit_one(
+        &self,
+        (units, cases): (&[u32], &[Case]),
+        scale: Scale,
+        lambda: f64,
+        from: Option<Start>,
+        choosing: bool,
+    ) -> Result<Outcome> {
+        let (set, data) = (self.data.set, self.data);
+        let scaling = scaling_of(scale, set, units);
+        let edges = scorer(set, units, &scaling, self.learner.null());
+        let stage = Stage { scorer: &edges, cases, lambda, seed: data.seed, choosing };
+        let Solved { theta, at_zero, report, sums } = self.learner.solve(&stage, from, self.watch)?;
+        let d = set.features.cols();
+        let matcher = Matcher {
+            weights: theta[..d].to_vec(),
+            null: self.learner.null().then(|| NULL_UNIT * theta[d]),
+            temperature: self.choices.calibrate.is_none().then_some(1.0),
+            engine: self.learner.engine(),
+            columns: set.columns.clone(),
+            scale,
+            global: if let Scaling::Global(affine) = &scaling { Some(affine.clone()) } else { None },
+            missing: data.missing,
+            means: data.means.map(<[f32]>::to_vec),
+            seed: data.seed,
+        };
+        Ok(Outcome { matcher, theta, at_zero, lambda, shift: 0.0, report, sums })
+    }
+
+    /// The temperature of an outcome, fitted on some problems unless it is not wanted. A likelihood needs one as well where its λ was chosen by another
+    /// measure: a ridge that finds the right matchings may be too timid, or too bold, about them.
+    fn temperature(&self, outcome: &Outcome, (units, cases): (&[u32], &[Case])) -> Result<Option<f64>> {
+        if self.choices.calibrate == Some(false) {
+            return Ok(None);
+        }
+        let set = self.data.set;
+        let scaling = outcome.matcher.scaling(set, units);
+        let edges = scorer(set, units, &scaling, self.learner.null());
+        fit_temperature(&edges, cases, &outcome.matcher.theta()).map(Some)
+    }
+
+    fn fitted(&self, units: &[u32], outcome: Outcome, chosen: Option<Chosen>, refit: bool) -> FittedMatch {
+        let (set, learner) = (self.data.set, self.learner);
+        let mut settings = learner.settings();
+        settings.insert("scale".into(), outcome.matcher.scale.name().into());
+        settings.insert("lambda".into(), outcome.lambda.into());
+        let count = |right: &dyn Fn(u32) -> bool| units.iter().filter(|&&p| right(p)).count();
+        let facts = MatchFacts {
+            method: learner.name().into(),
+            settings,
+            asked: self.choices.asked(),
+            data: set.digest(),
+            edges: units.iter().map(|&p| set.span(p as usize).len()).sum(),
+            problems: units.len(),
+            blank_problems: self.data.train.iter().filter(|&&p| !tells(set, p)).count(),
+            partly_known: count(&|p| !set.problem(p as usize).is_known()),
+            accuracy: outcome.sums.accuracy().into(),
+            error: outcome.sums.error(),
+            engines: outcome.sums.engines,
+            report: outcome.report,
+            refit,
+            chosen,
+            seed: self.data.seed,
+        };
+        FittedMatch { matcher: outcome.matcher, facts }
+    }
+}
+
+/// The temperature at which the right matchings are most likely.
+///
+/// ```text
+/// min over T of  mean of  log Σ_y exp(score(y)/T) − score(right)/T
+/// ```
+///
+/// where of K right matches in all one in (K + 2)² is taken to be drawn at random, so that few problems without a fault do not make
+/// everything certain; with many that doubt is gone. It is convex in 1/T: the sign of the slope there is followed by halving, to half a hundredth. Between 1/1000 and 1000 times the spread of the scores.
+fn fit_temperature(edges: &Edges, cases: &[Case], theta: &[f64]) -> Result<f64> {
+    let all = scores_of(edges, cases, theta);
+    let count = all.iter().map(Vec::len).sum::<usize>().max(1) as f64;
+    let mean = all.iter().flatten().sum::<f64>() / count;
+    let spread = (all.iter().flatten().map(|s| (s - mean).powi(2)).sum::<f64>() / count).sqrt();
+    if spread.partial_cmp(&0.0) != Some(std::cmp::Ordering::Greater) {
+        return Ok(1.0);
+    }
+    let loss = MatchLikelihood { cases, engines: vec![Engine::Auto; cases.len()] };
+    let doubt = ((cases.iter().map(|case| case.graph.lesser()).sum::<usize>() + 2) as f64).powi(-2);
+    // the mean score of a matching at random: balanced weights are enough for that
+    let mut work = engine::Work::default();
+    let mut random = vec![];
+    for (case, s) in cases.iter().zip(&all) {
+        let mut p = vec![0.0; s.len()];
+        let engine = if case.graph.null() { Engine::Bethe } else { Engine::Sinkhorn };
+        engine::log_sum(engine, &case.graph, &vec![0.0; s.len()], 0, &mut work, &mut p)?;
+        random.push(p.iter().zip(s).map(|(p, s)| p * s).sum::<f64>());
+    }
+    // the slope of the mean loss by 1/T
+    let slope = |inverse: f64| -> Result<f64> {
+        let one = |work: &mut engine::Work, (n, s): (usize, &Vec<f64>)| {
+            let warm: Vec<f64> = s.iter().map(|s| s * inverse).collect();
+            let mean = |table: &[f64]| table.iter().zip(s).map(|(x, s)| x * s).sum::<f64>();
+            let mut p = vec![0.0; s.len()];
+            loss.sum(n, &warm, &mut p, work)?;
+            let now = mean(&p);
+            let right = match &cases[n].right {
+                Right::Matching(edges) => cases[n].graph.score(s, edges),
+                Right::Among(_) => {
+                    loss.value(n, &warm, &mut p, work)?;
+                    now - mean(&p)
+                }
+            };
+            Ok(now - (1.0 - doubt) * right - doubt * random[n])
+        };
+        let slopes: Result<Vec<f64>> = all.par_iter().enumerate().map_init(engine::Work::default, one).collect();
+        Ok(slopes?.iter().sum())
+    };
+    // doubling away from 1/spread until the slope changes its sign, then halving
+    let mut low = 1.0 / spread;
+    let mut high = low;
+    if slope(low)? < 0.0 {
+        while high * spread < 1e3 && slope(high)? < 0.0 {
+            (low, high) = (high, 2.0 * high);
+        }
+    } else {
+        while low * spread > 1e-3 && slope(low)? >= 0.0 {
+            (low, high) = (0.5 * low, low);
+        }
+    }
+    while high / low > 1.005 {
+        let middle = (low * high).sqrt();
+        if slope(middle)? < 0.0 { low = middle } else { high = middle }
+    }
+    Ok(1.0 / (low * high).sqrt())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // a test may panic
+mod tests {
+    use crate::data::scale::learned;
+    use crate::data::synthetic::Linkage;
+    use crate::method::{MatchMethod, MatchTraining};
+    use crate::solver::run::Watch;
+
+    /// Twice the problems, twice the scalings: the search for the null, which tries many, learns them no more often.
+    #[test]
+    fn the_search_for_the_null_learns_scalings_in_proportion_to_the_problems() {
+        for line in ["matchmap[scale=query,lambda=0.1,null=true]", "matchmargin[scale=minmax,lambda=0.1,null=true]"] {
+            let method: MatchMethod = line.parse().unwrap();
+            let count = |problems: usize| {
+                let set = Linkage { problems, records: 3, ..Linkage::default() }.make();
+                let (train, valid): (Vec<u32>, Vec<u32>) = set.all().into_iter().partition(|p| p % 2 == 0);
+                let data = MatchTraining { valid: Some(&valid), ..MatchTraining::new(&set, &train) };
+                learned::by(|| drop(method.fit(&data, &Watch::NOBODY).unwrap()))
+            };
+            let (few, many) = (count(40), count(80));
+            assert_eq!(many, 2 * few, "{line}");
+            assert!(few <= 10 * 40, "{line}: {few} scalings of 40 problems");
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The Ball Ranking Machine: a kernel ranker from a few core pairs.
+
+use crate::data::scale::Scale;
+use crate::error::Result;
+use crate::kernel::{Columns, Form};
+use crate::method::rank::core_documents::{CoreFit, Fitting, restricted};
+use crate::method::rank::kernel_search::{self, KernelChoices, KernelFit, KernelLearner, KernelProblem, Kernels};
+use crate::method::rank::ranksvm::PairWeight;
+use crate::method::settings::{self, Common, SCALE, above_0, accuracy, count, one_of, positive, ridge, steps};
+use crate::method::{Choice, CoreFacts, Fitted, Positive, Setting, Training};
+use crate::solver::ball::{Ball, Geometry, Inner, Oracle, Query, Settings, Until};
+use crate::solver::run::{Watch, run};
+use crate::surrogate::pair_hinge::levels_of;
+use rayon::prelude::*;
+use serde_json::{Map, Value};
+
+/// Bytes of kernel columns that are kept, over all blocks.
+const CACHE: usize = 512 << 20;
+
+/// The Ball Ranking Machine.
+///
+/// ```text
+/// min over α ≥ 0, Σα = 1:   α'Hα,   H_ww' = ⟨φ_i − φ_j, φ_i' − φ_j'⟩ + [w = w']/C,   F(x) = Σ_w α_w (k(x_i, x) − k(x_j, x))
+/// ```
+///
+/// over pairs w = (i better than j), of which only a core set has a weight above 0: \[BRM\] Eqs. (4)-(14), as corrected in `docs/papers.md`. In units of the
+/// other methods C = 1/(λ · pairs). With `polish` the objective of the kernel RankSVM is minimised over the span of the core documents afterwards, so that a
+/// model is as sparse as the ball and as good as its documents allow.
+///
+/// ```
+/// use ordain::{data::synthetic::Levels, method::{BallRank, Training}, metric, solver::run::Watch};
+/// let set = Levels { documents: 20, ..Levels::default() }.make();
+/// let all = set.all();
+/// let (train, test) = all.split_at(10);
+/// let model = BallRank::default().fit(&Training::new(&set, train), &Watch::NOBODY)?;
+/// let scores = model.ranker.scores(&set)?;
+/// let quality = metric::evaluate(&set, test, &scores, &["ndcg".parse()?], &metric::Convention::STANDARD)?;
+/// assert!(quality.mean(0) > 0.9);
+/// # Ok::<(), ordain::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BallRank {
+    /// Scaling of the features.
+    pub scale: Choice<Scale>,
+    /// Strength of the ridge.
+    pub lambda: Choice<Positive>,
+    /// The kernel.
+    pub kernels: Kernels,
+    /// Where the machine stops.
+    pub epsilon: Positive,
+    /// What ε means.
+    pub until: Until,
+    /// Which ball.
+    pub geometry: Geometry,
+    /// How the next pair is found.
+    pub oracle: Oracle,
+    /// Of how many random pairs the worst is taken.
+    pub sample: usize,
+    /// How the weights of the core pairs are found.
+    pub inner: Inner,
+    /// Whether the objective is minimised over the core documents afterwards.
+    pub polish: bool,
+    /// The most core pairs of one fit.
+    pub max_iter: usize,
+    /// Where the polish stops: the norm of the gradient relative to the one at zero.
+    pub tol: Positive,
+}
+
+impl Default for BallRank {
+    fn default() -> Self {
+        Self {
+            scale: Choice::Auto,
+            lambda: Choice::Auto,
+            kernels: Kernels::new(Form::Rbf),
+            epsilon: Positive(1e-3),
+            until: Until::Epsilon,
+            geometry: Geometry::Centred,
+            oracle: Oracle::Turn,
+            sample: 59,
+            inner: Inner::Qp,
+            polish: true,
+            max_iter: 5000,
+            tol: Positive(1e-4),
+        }
+    }
+}
+
+const UNTIL: [(&str, Until); 2] = [("epsilon", Until::Epsilon), ("gap", Until::Gap)];
+const GEOMETRY: [(&str, Geometry); 2] = [("centred", Geometry::Centred), ("plain", Geometry::Plain)];
+const ORACLE: [(&str, Oracle); 3] = [("turn", Oracle::Turn), ("sample", Oracle::Sample), ("exact", Oracle::Exact)];
+const INNER: [(&str, Inner); 2] = [("qp", Inner::Qp), ("badoiu-clarkson", Inner::BadoiuClarkson)];
+
+fn name_of<T: PartialEq>(known: &[(&'static str, T)], value: &T) -> &'static str {
+    known.iter().find(|(_, own)| own == value).map_or("", |(name, _)| name)
+}
+
+impl BallRank {
+    /// What can be set.
+    pub const SETTINGS: &'static [Setting] = &[
+        SCALE,
+        ridge(
+            "strength of the ridge: auto by validation (else 1/pairs, which is C = 1 in the paper's units: its C is 1/(lambda·pairs)); c=1/lambda is accepted too",
+        ),
+        Kernels::setting("rbf"),
+        Kernels::SETTINGS[0],
+        Kernels::SETTINGS[1],
+        Kernels::SETTINGS[2],
+        Setting {
+            name: "epsilon",
+            range: "a number above 0",
+            default: "1e-3",
+            help: "where the machine stops; with stop=epsilon no accuracy of the objective, see docs/papers.md",
+        },
+        Setting {
+            name: "stop",
+            range: "epsilon, gap",
+            default: "epsilon",
+            help: "what epsilon means: epsilon (all pairs in a ball of 1 + epsilon times the radius, as in the paper) or gap (the certified share by which the objective can be above its minimum)",
+        },
+        Setting {
+            name: "geometry",
+            range: "centred, plain",
+            default: "centred",
+            help: "which ball: centred solves the paper's problem, plain is the ball as printed, which solves another",
+        },
+        Setting {
+            name: "oracle",
+            range: "turn, sample, exact",
+            default: "turn",
+            help: "the next core pair: the worst of random pairs of one query, the queries in turn; of random pairs of all; or the worst of all pairs, which chases outliers",
+        },
+        Setting {
+            name: "sample",
+            range: "a whole number above 0",
+            default: "59",
+            help: "of how many random pairs the worst is taken",
+        },
+        Setting {
+            name: "inner",
+            range: "qp, badoiu-clarkson",
+            default: "qp",
+            help: "the weights of core pairs: optimal for them (qp), or by the steps of Badoiu and Clarkson",
+        },
+        Setting {
+            name: "polish",
+            range: "true, false",
+            default: "true",
+            help: "whether the objective of ranksvm is minimised over the core documents afterwards",
+        },
+        Kernels::SETTINGS[3],
+        steps("5000", "the most core pairs of one fit"),
+        accuracy("1e-4", "where the polish stops: the norm of the gradient relative to the one at zero"),
+    ];
+
+    pub(in crate::method) fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        let Self { scale, lambda, max_iter, tol, .. } = self;
+        if (Common { scale, lambda, max_iter, tol }).set(name, value)? || self.kernels.set(name, value)? {
+            return Ok(());
+        }
+        match name {
+            "epsilon" => self.epsilon = positive(name, value)?,
+            "stop" => self.until = one_of("stop", value, &UNTIL)?,
+            "geometry" => self.geometry = one_of("geometry", value, &GEOMETRY)?,
+            "oracle" => self.oracle = one_of("oracle", value, &ORACLE)?,
+            "sample" => self.sample = count(name, value)?,
+            "inner" => self.inner = one_of("inner", value, &INNER)?,
+            _ => self.polish = one_of("polish", value, &[("true", true), ("false", false)])?,
+        }
+        Ok(())
+    }
+
+    /// Refuses settings that do not go together.
+    pub fn check(&self) -> Result<()> {
+        settings::check(self.scale, self.max_iter)?;
+        above_0("sample", self.sample)?;
+        self.kernels.check()
+    }
+
+    /// Fits a ranker, choosing what is left open on validation queries.
+    pub fn fit(&self, data: &Training, watch: &Watch) -> Result<Fitted> {
+        self.check()?;
+        kernel_search::fit(self, data, watch)
+    }
+}
+
+impl KernelLearner for BallRank {
+    type Carry = ();
+
+    fn name(&self) -> &'static str {
+        "ballrank"
+    }
+
+    fn choices(&self) -> KernelChoices {
+        KernelChoices { scale: self.scale, lambda: self.lambda, kernels: self.kernels }
+    }
+
+    /// By the C of the paper: where 1/C is far above the values of the kernel the ball no longer sees them.
+    fn path(&self, pairs: f64) -> (Vec<f64>, f64) {
+        let lambda = |c: f64| format!("{:.2e}", 1.0 / (c * pairs)).parse().unwrap_or(1.0 / (c * pairs));
+        ([1e-2, 0.1, 1.0, 10.0, 100.0].map(lambda).to_vec(), lambda(1.0))
+    }
+
+    fn weight(&self) -> PairWeight {
+        PairWeight::Pair
+    }
+
+    fn own_settings(&self) -> Map<String, Value> {
+        Map::from_iter([
+            ("epsilon".into(), self.epsilon.get().into()),
+            ("stop".into(), name_of(&UNTIL, &self.until).into()),
+            ("geometry".into(), name_of(&GEOMETRY, &self.geometry).into()),
+            ("oracle".into(), name_of(&ORACLE, &self.oracle).into()),
+            ("sample".into(), self.sample.into()),
+            ("inner".into(), name_of(&INNER, &self.inner).into()),
+            ("polish".into(), self.polish.into()),
+            ("max_iter".into(), self.max_iter.into()),
+            ("tol".into(), self.tol.get().into()),
+        ])
+    }
+
+    fn solve(&self, problem: &KernelProblem, (): &mut (), _: Option<&[CoreFit]>, watch: &Watch) -> Result<KernelFit> {
+        let blocks = problem.blocks;
+        let columns = |docs, d| Columns::new(problem.kernel, docs, d, CACHE / blocks.len().max(1));
+        let queries = blocks.iter().enumerate().flat_map(|(at, block)| {
+            block.lists.iter().map(move |list| Query {
+                block: at,
+                documents: list.clone(),
+                levels: levels_of(&block.grades[list.clone()]).collect(),
+            })
+        });
+        let settings = Settings {
+            c: 1.0 / (problem.lambda * problem.pairs),
+            epsilon: self.epsilon.get(),
+            geometry: self.geometry,
+            oracle: self.oracle,
+            sample: self.sample,
+            inner: self.inner,
+            until: self.until,
+            seed: problem.seed,
+        };
+        let of_blocks = blocks.iter().map(|block| columns(block.docs, block.d)).collect();
+        let mut ball = Ball::new(of_blocks, queries.collect(), settings)?;
+        let mut report = run(&mut ball, self.max_iter, 0, watch)?;
+        let certificate = ball.certificate();
+        let made: Vec<Vec<(u32, f64)>> = (0..blocks.len()).map(|at| ball.coefficients(at)).collect();
+        let pairs = ball.core().len();
+        drop(ball);
+        let fits: Vec<CoreFit> = if self.polish && !watch.stopped() {
+            let how = Fitting {
+                kernel: problem.kernel,
+                lambda: problem.lambda,
+                tol: self.tol.get(),
+                max_iter: 100,
+                watch,
+                kept: problem.kept,
+            };
+            let polished: Result<Vec<CoreFit>> = blocks
+                .par_iter()
+                .zip(&made)
+                .map(|(block, made)| {
+                    let core: Vec<u32> = made.iter().map(|&(i, _)| i).collect();
+                    restricted(block, &core, &how, None)
+                })
+                .collect();
+            let polished = polished?;
+            report.objective = polished.iter().map(|fit| fit.report.objective).sum();
+            polished
+        } else {
+            made.into_iter()
+                .map(|made| {
+                    let (documents, coefficients) = made.into_iter().unzip();
+                    CoreFit { documents, coefficients, scores: vec![], report }
+                })
+                .collect()
+        };
+        let core = CoreFacts {
+            documents: fits.iter().map(|fit| fit.documents.len()).sum(),
+            pairs: Some(pairs),
+            f: Some(certificate.f),
+            certificate: Some(certificate.gap),
+        };
+        Ok(KernelFit { fits, report, core })
+    }
+}

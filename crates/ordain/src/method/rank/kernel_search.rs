@@ -1,0 +1,623 @@
+//! What methods with a kernel share: documents in blocks, the choice of scaling, width and λ on validation documents, and the last fit.
+
+use crate::data::scale::{Scale, Scaling};
+use crate::data::{RankSet, split};
+use crate::error::{Error, Result};
+use crate::kernel::{Expansion, Form, Kernel, Part};
+use crate::matrix::Matrix;
+use crate::method::rank::core_documents::{Block, CoreFit};
+use crate::method::rank::ranksvm::PairWeight;
+use crate::method::settings::{count, one_of, positive, serves};
+use crate::method::{Candidate, Choice, Chosen, CoreFacts, Facts, Fitted, Positive, Ranker, Setting, Task, Training};
+use crate::metric;
+use crate::scorer::rows::Rows;
+use crate::solver::run::{Report, Watch};
+use crate::surrogate::pair_hinge::PairHinge;
+use crate::traits::{Stop, Surrogate};
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+
+/// The widths that are tried, in units of one over the median distance.
+const WIDTHS: [f64; 6] = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
+/// The largest power of a polynomial.
+const MOST_DEGREE: usize = 1000;
+/// How many λ in a row may be worse than the best of their width before the rest are left out: weak ridges cost most.
+const PATIENCE: usize = 2;
+
+/// What a kernel leaves to be set.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kernels {
+    /// The shape; degree and coef0 of a polynomial are below.
+    pub form: Form,
+    /// γ in units of one over the median distance of training documents.
+    pub gamma: Choice<Positive>,
+    /// The degree of a polynomial.
+    pub degree: usize,
+    /// What a polynomial adds to the inner product.
+    pub coef0: f64,
+    /// Whether each query, by its name, has a scorer of its own.
+    pub blocks: bool,
+}
+
+impl Kernels {
+    pub(in crate::method) const fn new(form: Form) -> Self {
+        Self { form, gamma: Choice::Auto, degree: 3, coef0: 1.0, blocks: false }
+    }
+
+    pub(in crate::method) const fn setting(default: &'static str) -> Setting {
+        Setting {
+            name: "kernel",
+            range: "linear, rbf, poly, laplace, intersection, chi2",
+            default,
+            help: "what documents are compared by: linear, rbf exp(-gamma d2), poly (gamma <a,b> + coef0)^degree, laplace exp(-gamma d1), intersection and chi2 of histograms (values of at least 0)",
+        }
+    }
+
+    pub(in crate::method) const SETTINGS: [Setting; 4] = [
+        Setting {
+            name: "gamma",
+            range: "auto or a number above 0",
+            default: "auto",
+            help: "width of the kernel in units of one over the median (squared) distance of training documents: auto by validation (else 1)",
+        },
+        Setting { name: "degree", range: "a whole number above 0", default: "3", help: "the power of kernel=poly" },
+        Setting {
+            name: "coef0",
+            range: "a number of at least 0",
+            default: "1",
+            help: "what kernel=poly adds to the inner product",
+        },
+        Setting {
+            name: "blocks",
+            range: "true, false",
+            default: "false",
+            help: "whether every query has a scorer of its own, as in retrieval by category, where later documents come for the same queries; choices are then made on documents held out of each query",
+        },
+    ];
+
+    /// Sets it, if it is one of them.
+    pub(in crate::method) fn set(&mut self, name: &str, value: &str) -> Result<bool> {
+        match name {
+            "kernel" => {
+                let forms = [
+                    Form::Linear,
+                    Form::Rbf,
+                    Form::Poly { degree: 3, coef0: 1.0 },
+                    Form::Laplace,
+                    Form::Intersection,
+                    Form::Chi2,
+                ];
+                self.form = one_of("kernel", value, &forms.map(|form| (form.name(), form)))?;
+            }
+            "gamma" if value == "auto" => self.gamma = Choice::Auto,
+            "gamma" => self.gamma = Choice::Set(positive(name, value)?),
+            "degree" => self.degree = count(name, value)?,
+            "coef0" => {
+                self.coef0 = value.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0).ok_or_else(|| {
+                    Error::Setting { name: name.into(), expected: "a number of at least 0".into(), found: value.into() }
+                })?;
+            }
+            "blocks" => self.blocks = one_of("blocks", value, &[("true", true), ("false", false)])?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Refuses what the kernel makes no use of.
+    pub(in crate::method) fn check(&self) -> Result<()> {
+        let (name, usual) = (self.form.name(), Self::new(self.form));
+        let power = matches!(self.form, Form::Poly { .. });
+        let found = format!("kernel={name}");
+        let wide = self.form.has_width();
+        serves("gamma", self.gamma != Choice::Auto, wide, "kernel=rbf, poly, laplace or chi2", &found)?;
+        serves("degree", self.degree != usual.degree, power, "kernel=poly", &found)?;
+        serves("coef0", self.coef0.total_cmp(&usual.coef0).is_ne(), power, "kernel=poly", &found)?;
+        let added = self.coef0 >= 0.0 && self.coef0.is_finite();
+        if self.degree == 0 || self.degree > MOST_DEGREE || !added {
+            return Err(Error::Setting {
+                name: "kernel".into(),
+                expected: format!("a degree from 1 to {MOST_DEGREE} and a finite coef0 of at least 0"),
+                found: format!("degree={}, coef0={}", self.degree, self.coef0),
+            });
+        }
+        Ok(())
+    }
+
+    fn form(&self) -> Form {
+        match self.form {
+            Form::Poly { .. } => Form::Poly { degree: self.degree as u32, coef0: self.coef0 },
+            form => form,
+        }
+    }
+
+    pub(in crate::method) fn settings(&self) -> Map<String, Value> {
+        let mut all =
+            Map::from_iter([("kernel".into(), self.form.name().into()), ("blocks".into(), self.blocks.into())]);
+        if matches!(self.form, Form::Poly { .. }) {
+            all.insert("degree".into(), self.degree.into());
+            all.insert("coef0".into(), self.coef0.into());
+        }
+        all
+    }
+}
+
+/// What is left to choose, and the kernel.
+pub(in crate::method) struct KernelChoices {
+    pub(in crate::method) scale: Choice<Scale>,
+    pub(in crate::method) lambda: Choice<Positive>,
+    pub(in crate::method) kernels: Kernels,
+}
+
+/// The part of a method with a kernel that is its own.
+pub(in crate::method) trait KernelLearner {
+    fn name(&self) -> &'static str;
+    fn choices(&self) -> KernelChoices;
+    /// The λ that are tried, from the strongest, with so many pairs; and the one where nothing can be chosen.
+    fn path(&self, pairs: f64) -> (Vec<f64>, f64);
+    /// What the mean loss is over.
+    fn weight(&self) -> PairWeight;
+    /// All settings but those of the kernel, the scaling and λ, as they were used.
+    fn own_settings(&self) -> Map<String, Value>;
+    /// What serves all λ of one kernel.
+    type Carry: Default;
+    /// Fits at one λ, from the fit at the last one.
+    fn solve(
+        &self,
+        problem: &KernelProblem,
+        carry: &mut Self::Carry,
+        from: Option<&[CoreFit]>,
+        watch: &Watch,
+    ) -> Result<KernelFit>;
+}
+
+/// One problem to solve.
+pub(in crate::method) struct KernelProblem<'a> {
+    pub(in crate::method) kernel: Kernel,
+    pub(in crate::method) blocks: &'a [Block<'a>],
+    pub(in crate::method) lambda: f64,
+    /// Number of pairs.
+    pub(in crate::method) pairs: f64,
+    pub(in crate::method) seed: u64,
+    /// Whether the fit only serves a choice.
+    pub(in crate::method) choosing: bool,
+    /// Whether there is another fit to keep.
+    pub(in crate::method) kept: bool,
+}
+
+/// What a fit came to.
+pub(in crate::method) struct KernelFit {
+    pub(in crate::method) fits: Vec<CoreFit>,
+    pub(in crate::method) report: Report,
+    pub(in crate::method) core: CoreFacts,
+}
+
+/// What can be chosen.
+#[derive(Clone, Copy, PartialEq)]
+struct Point {
+    scale: Scale,
+    gamma: f64,
+    lambda: f64,
+}
+
+impl Point {
+    fn settings(self, form: Form) -> Map<String, Value> {
+        let mut all =
+            Map::from_iter([("scale".into(), self.scale.name().into()), ("lambda".into(), self.lambda.into())]);
+        if form.has_width() {
+            all.insert("gamma".into(), self.gamma.into());
+        }
+        all
+    }
+}
+
+pub(in crate::method) fn open<L: KernelLearner>(learner: &L) -> bool {
+    learner.choices().lambda == Choice::Auto
+        || learner.choices().scale == Choice::Auto && scales(learner).len() > 1
+        || learner.choices().kernels.gamma == Choice::Auto && learner.choices().kernels.form.has_width()
+}
+
+/// What was asked, as it is written.
+pub(in crate::method) fn asked<L: KernelLearner>(learner: &L) -> Map<String, Value> {
+    let number =
+        |choice: Choice<Positive>| if let Choice::Set(x) = choice { x.get().into() } else { Value::from("auto") };
+    let scale = if let Choice::Set(scale) = learner.choices().scale { scale.name() } else { "auto" };
+    let mut all = Map::from_iter([("scale".into(), scale.into()), ("lambda".into(), number(learner.choices().lambda))]);
+    if learner.choices().kernels.form.has_width() {
+        all.insert("gamma".into(), number(learner.choices().kernels.gamma));
+    }
+    all
+}
+
+/// The scalings that are tried: one that is learned where all queries share documents of a kind or a scorer each; histograms stay as they are.
+fn scales<L: KernelLearner>(learner: &L) -> Vec<Scale> {
+    match learner.choices().scale {
+        Choice::Set(scale) => vec![scale],
+        Choice::Auto if learner.choices().kernels.form.of_histograms() => vec![Scale::None],
+        Choice::Auto if learner.choices().kernels.blocks => vec![Scale::Global],
+        Choice::Auto => vec![Scale::Query, Scale::Global, Scale::Minmax],
+    }
+}
+
+fn widths(kernels: &Kernels) -> Vec<f64> {
+    match kernels.gamma {
+        Choice::Set(gamma) => vec![gamma.get()],
+        Choice::Auto if kernels.form.has_width() => WIDTHS.to_vec(),
+        Choice::Auto => vec![1.0],
+    }
+}
+
+/// The number of pairs of some queries.
+fn pairs_of(set: &RankSet, units: &[u32]) -> f64 {
+    let loss = PairHinge::new(units.iter().map(|&q| &set.grades[set.span(q as usize)]), None);
+    (0..loss.len()).map(|n| loss.pairs(n).0).sum()
+}
+
+/// Documents of some queries, scaled, block after block.
+struct Stage {
+    d: usize,
+    /// The name of each block's queries, where blocks have names.
+    names: Vec<Option<String>>,
+    docs: Vec<Vec<f32>>,
+    grades: Vec<Vec<f64>>,
+    lists: Vec<Vec<std::ops::Range<usize>>>,
+    weights: Vec<Vec<f64>>,
+    pairs: f64,
+}
+
+impl Stage {
+    fn new<L: KernelLearner>(learner: &L, set: &RankSet, units: &[u32], scaling: &Scaling) -> Result<Self> {
+        let kept: Vec<u32> = units.iter().copied().filter(|&q| !set.is_flat(q as usize)).collect();
+        if set.weights.is_some() {
+            return Err(Error::Data {
+                expected: "documents without weights for a kernel (leave the weight column out, or take kernel=linear)"
+                    .into(),
+                found: "weights".into(),
+            });
+        }
+        let loss = PairHinge::new(kept.iter().map(|&q| &set.grades[set.span(q as usize)]), None);
+        let counts: Vec<f64> = (0..loss.len()).map(|n| loss.pairs(n).0).collect();
+        let pairs: f64 = counts.iter().sum();
+        if pairs <= 0.0 {
+            return Err(Error::Data {
+                expected: "at least one training query with two different grades".into(),
+                found: "none: there is no pair to learn from".into(),
+            });
+        }
+        let weight = |n: usize| match learner.weight() {
+            PairWeight::Pair => 1.0 / pairs,
+            PairWeight::Query => 1.0 / (counts[n] * counts.len() as f64),
+        };
+        let rows = Rows::new(set, &kept, scaling);
+        let mut stage = Self {
+            d: set.features.cols(),
+            names: vec![],
+            docs: vec![],
+            grades: vec![],
+            lists: vec![],
+            weights: vec![],
+            pairs,
+        };
+        let mut known: HashMap<Option<&str>, usize> = HashMap::new();
+        for (n, &q) in kept.iter().enumerate() {
+            let name = learner.choices().kernels.blocks.then(|| set.query(q as usize));
+            let at = *known.entry(name).or_insert_with(|| {
+                stage.names.push(name.map(str::to_owned));
+                stage.docs.push(vec![]);
+                stage.grades.push(vec![]);
+                stage.lists.push(vec![]);
+                stage.weights.push(vec![]);
+                stage.names.len() - 1
+            });
+            let start = stage.grades[at].len();
+            stage.docs[at].extend(rows.dense(n));
+            stage.grades[at].extend_from_slice(&set.grades[set.span(q as usize)]);
+            stage.lists[at].push(start..stage.grades[at].len());
+            stage.weights[at].push(weight(n));
+        }
+        Ok(stage)
+    }
+
+    fn blocks(&self) -> Vec<Block<'_>> {
+        (0..self.names.len())
+            .map(|b| Block {
+                docs: &self.docs[b],
+                d: self.d,
+                lists: self.lists[b].clone(),
+                grades: &self.grades[b],
+                weight: self.weights[b].clone(),
+            })
+            .collect()
+    }
+
+    /// The kernel in units of the median distance of up to 4,000 documents of all blocks; no seed has a part in it.
+    fn kernel(&self, form: Form, gamma: f64) -> Result<Kernel> {
+        let most = 4000 / self.docs.len().max(1);
+        let some: Vec<f32> = self
+            .docs
+            .iter()
+            .flat_map(|docs| {
+                // evenly over the block, so that all its queries have a say
+                let n = docs.len() / self.d.max(1);
+                let step = n.div_ceil(most.max(1)).max(1);
+                (0..n).step_by(step).flat_map(|i| docs[i * self.d..(i + 1) * self.d].to_vec()).collect::<Vec<f32>>()
+            })
+            .collect();
+        let kernel = Kernel::in_units(form, gamma, &some, self.d);
+        self.docs.iter().try_for_each(|docs| kernel.check(docs))?;
+        Ok(kernel)
+    }
+
+    /// The functions of all blocks, with each core document once.
+    fn expansion(&self, kernel: Kernel, fits: &[CoreFit]) -> Expansion {
+        let (mut values, mut known): (Vec<f32>, HashMap<Vec<u32>, u32>) = (vec![], HashMap::new());
+        let mut parts = vec![];
+        for ((name, docs), fit) in self.names.iter().zip(&self.docs).zip(fits) {
+            let mut part = Part { query: name.clone(), documents: vec![], coefficients: vec![] };
+            for (&i, &beta) in fit.documents.iter().zip(&fit.coefficients) {
+                let doc = &docs[i as usize * self.d..(i as usize + 1) * self.d];
+                let fresh = known.len() as u32;
+                let j = *known.entry(doc.iter().map(|x| x.to_bits()).collect()).or_insert(fresh);
+                if j == fresh {
+                    values.extend_from_slice(doc);
+                }
+                part.documents.push(j);
+                part.coefficients.push(beta);
+            }
+            parts.push(part);
+        }
+        Expansion { kernel, documents: Matrix::new(values, self.d), parts }
+    }
+}
+
+/// The point with the best mean of its value (twice) and those of its neighbours in width and λ, of equals the first: a measure of few queries jumps from one
+/// point to the next, and the best of a hundred jumps is luck.
+fn smoothest(grid: &[(Point, [usize; 3], f64)]) -> Option<Point> {
+    let mean = |at: [usize; 3]| {
+        let (mut sum, mut total) = (0.0, 0.0);
+        for (_, [scale, width, step], value) in grid {
+            let share = |apart: usize| [2.0, 1.0].get(apart).copied().unwrap_or(0.0);
+            let weight = if *scale == at[0] { share(width.abs_diff(at[1])) * share(step.abs_diff(at[2])) } else { 0.0 };
+            (sum, total) = (sum + weight * value, total + weight);
+        }
+        sum / total
+    };
+    let mut best: Option<(Point, f64)> = None;
+    for &(point, at, _) in grid {
+        let value = mean(at);
+        if best.is_none_or(|(_, old)| value > old) {
+            best = Some((point, value));
+        }
+    }
+    best.map(|(point, _)| point)
+}
+
+/// A fit with what it is worth on validation.
+struct Outcome {
+    at: Point,
+    value: f64,
+    ranker: Ranker,
+    fit: KernelFit,
+}
+
+/// Fits a ranker with a kernel.
+///
+/// As with linear methods what is open is chosen on validation queries, by the mean of a point of the grid with its neighbours; with a scorer for each query on documents: those of
+/// the validation part that carry the same names, else every fifth document of each grade of each query.
+pub(in crate::method) fn fit<L: KernelLearner>(learner: &L, data: &Training, watch: &Watch) -> Result<Fitted> {
+    let set = data.set;
+    Task::Rank.check_metric(data.by.0)?;
+    set.need_grades()?;
+    if set.features.cols() == 0 {
+        return Err(Error::Data { expected: "documents with features".into(), found: "none".into() });
+    }
+    let search = Search { learner, data, watch };
+    let all: Vec<u32> = data.train.to_vec();
+    if !open(learner) {
+        return search.last((set, &all), None, None, false);
+    }
+    if learner.choices().kernels.blocks && data.valid.is_none() {
+        // every fifth document of a grade; a grade of fewer than five lends none
+        let mut seen: HashMap<(u32, u64), usize> = HashMap::new();
+        let mut held: Vec<bool> = vec![false; set.rows()];
+        for &q in &all {
+            for row in set.span(q as usize) {
+                let of = seen.entry((q, set.grades[row].to_bits())).or_default();
+                held[row] = *of % 5 == 4;
+                *of += 1;
+            }
+        }
+        let (part, rest) = (set.some_rows(&all, |row| !held[row]), set.some_rows(&all, |row| held[row]));
+        let known: Vec<u32> = (0..part.len() as u32).filter(|&q| !part.is_flat(q as usize)).collect();
+        let (units, valid): (Vec<u32>, Vec<u32>) =
+            (part.all(), known.iter().copied().filter(|&q| !rest.is_flat(q as usize)).collect());
+        if valid.is_empty() {
+            return search.last((set, &all), None, None, false);
+        }
+        return search.choose((&part, &units), (&rest, &valid), (set, &all));
+    }
+    let (train, valid) = match data.valid {
+        Some(valid) => (all.clone(), valid.to_vec()),
+        None if all.len() >= 5 => split::hold_out(&all),
+        None => return search.last((set, &all), None, None, false),
+    };
+    let mut valid = valid;
+    if learner.choices().kernels.blocks {
+        let names: std::collections::HashSet<&str> =
+            train.iter().filter(|&&q| !set.is_flat(q as usize)).map(|&q| set.query(q as usize)).collect();
+        valid.retain(|&q| names.contains(set.query(q as usize)));
+    }
+    let zeros = vec![0.0; set.rows()];
+    let (metric, convention) = data.by;
+    if metric::evaluate(set, &valid, &zeros, &[metric], &convention)?.counted(0).is_empty() {
+        return search.last((set, &all), None, None, false);
+    }
+    let mut both = [&train[..], &valid].concat();
+    both.sort_unstable();
+    search.choose((set, &train), (set, &valid), (set, &both))
+}
+
+struct Search<'a, L> {
+    learner: &'a L,
+    data: &'a Training<'a>,
+    watch: &'a Watch<'a>,
+}
+
+type Units<'a> = (&'a RankSet, &'a [u32]);
+
+impl<L: KernelLearner> Search<'_, L> {
+    /// The defaults where nothing can be chosen.
+    fn fixed(&self, pairs: f64) -> Point {
+        Point {
+            scale: scales(self.learner)[0],
+            gamma: if let Choice::Set(gamma) = self.learner.choices().kernels.gamma { gamma.get() } else { 1.0 },
+            lambda: if let Choice::Set(lambda) = self.learner.choices().lambda {
+                lambda.get()
+            } else {
+                self.learner.path(pairs).1
+            },
+        }
+    }
+
+    fn choose(&self, train: Units, valid: Units, both: Units) -> Result<Fitted> {
+        let (kernels, (by, convention)) = (self.learner.choices().kernels, self.data.by);
+        let lambdas = match self.learner.choices().lambda {
+            Choice::Set(lambda) => vec![lambda.get()],
+            Choice::Auto => self.learner.path(pairs_of(both.0, both.1)).0,
+        };
+        let (scales, widths) = (scales(self.learner), widths(&kernels));
+        let total = (scales.len() * widths.len() * lambdas.len()) as f64;
+        let (mut best, mut tried): (Option<Outcome>, Vec<Candidate>) = (None, vec![]);
+        let mut grid: Vec<(Point, [usize; 3], f64)> = vec![];
+        let mut done = 0;
+        'all: for (of_scale, &scale) in scales.iter().enumerate() {
+            let scaling = Scaling::learn(scale, train.0, train.1);
+            let stage = Stage::new(self.learner, train.0, train.1, &scaling)?;
+            let blocks = stage.blocks();
+            for (of_width, &gamma) in widths.iter().enumerate() {
+                let kernel = stage.kernel(kernels.form(), gamma)?;
+                let (mut carry, mut from): (L::Carry, Option<Vec<CoreFit>>) = (L::Carry::default(), None);
+                let (mut best_here, mut since) = (f64::NEG_INFINITY, 0);
+                done += lambdas.len();
+                for (step, &lambda) in lambdas.iter().enumerate() {
+                    let at = Point { scale, gamma, lambda };
+                    let what = format!("choosing: scale={} gamma={gamma} lambda={lambda}", scale.name());
+                    (self.watch.tell)((done - lambdas.len() + step) as f64 / (total + 1.0), &what);
+                    let problem = KernelProblem {
+                        kernel,
+                        blocks: &blocks,
+                        lambda,
+                        pairs: stage.pairs,
+                        seed: self.data.seed,
+                        choosing: true,
+                        kept: best.is_some(),
+                    };
+                    let fit = match self.learner.solve(&problem, &mut carry, from.as_deref(), self.watch) {
+                        Err(Error::Interrupted) if best.is_some() => break 'all,
+                        other => other?,
+                    };
+                    let ranker = self.ranker(stage.expansion(kernel, &fit.fits), scale, &scaling);
+                    let scores = ranker.scores_of(valid.0, valid.1)?;
+                    let value = metric::evaluate(valid.0, valid.1, &scores, &[by], &convention)?.mean(0);
+                    tried.push(Candidate { settings: at.settings(kernels.form), value });
+                    grid.push((at, [of_scale, of_width, step], value));
+                    from = Some(fit.fits.clone());
+                    if best.as_ref().is_none_or(|best| value > best.value) {
+                        best = Some(Outcome { at, value, ranker, fit });
+                    }
+                    if self.watch.stopped() {
+                        break 'all;
+                    }
+                    since = if value > best_here { 0 } else { since + 1 };
+                    best_here = best_here.max(value);
+                    if since > PATIENCE {
+                        break;
+                    }
+                }
+            }
+        }
+        let mut best = best.ok_or(Error::Interrupted)?;
+        let chosen = Chosen {
+            metric: by.to_string(),
+            convention: convention.to_string(),
+            queries: valid.1.len(),
+            candidates: tried,
+        };
+        if self.watch.stopped() {
+            best.fit.report.stop = Stop::Interrupted;
+            return Ok(self.fitted(train, best, Some(chosen), false));
+        }
+        let at = smoothest(&grid).unwrap_or(best.at);
+        // fits of a choice may have been made cheaper
+        let (on, refit) = if self.data.refit { (both, true) } else { (train, false) };
+        if refit {
+            (self.watch.tell)(0.98, "fitting on training and validation");
+        }
+        match self.last(on, Some(at), Some(chosen.clone()), refit) {
+            Err(Error::Interrupted) => {
+                best.fit.report.stop = Stop::Interrupted;
+                Ok(self.fitted(train, best, Some(chosen), false))
+            }
+            other => other,
+        }
+    }
+
+    /// The fit at a point, or at the defaults.
+    fn last(&self, on: Units, at: Option<Point>, chosen: Option<Chosen>, refit: bool) -> Result<Fitted> {
+        if chosen.is_none() {
+            (self.watch.tell)(0.0, "fitting");
+        }
+        let at = at.unwrap_or_else(|| self.fixed(pairs_of(on.0, on.1)));
+        let scaling = Scaling::learn(at.scale, on.0, on.1);
+        let stage = Stage::new(self.learner, on.0, on.1, &scaling)?;
+        let kernel = stage.kernel(self.learner.choices().kernels.form(), at.gamma)?;
+        let problem = KernelProblem {
+            kernel,
+            blocks: &stage.blocks(),
+            lambda: at.lambda,
+            pairs: stage.pairs,
+            seed: self.data.seed,
+            choosing: false,
+            kept: chosen.is_some(),
+        };
+        let fit = self.learner.solve(&problem, &mut L::Carry::default(), None, self.watch)?;
+        let ranker = self.ranker(stage.expansion(kernel, &fit.fits), at.scale, &scaling);
+        Ok(self.fitted(on, Outcome { at, value: 0.0, ranker, fit }, chosen, refit))
+    }
+
+    fn ranker(&self, expansion: Expansion, scale: Scale, scaling: &Scaling) -> Ranker {
+        Ranker {
+            weights: vec![],
+            expansion: Some(expansion),
+            columns: self.data.set.columns.clone(),
+            scale,
+            global: if let Scaling::Global(affine) = scaling { Some(affine.clone()) } else { None },
+            missing: self.data.missing,
+            means: self.data.means.map(<[f32]>::to_vec),
+            places: vec![],
+        }
+    }
+
+    fn fitted(&self, (set, units): Units, outcome: Outcome, chosen: Option<Chosen>, refit: bool) -> Fitted {
+        let mut settings = outcome.at.settings(self.learner.choices().kernels.form);
+        settings.extend(self.learner.choices().kernels.settings());
+        settings.extend(self.learner.own_settings());
+        let flat = units.iter().filter(|&&q| set.is_flat(q as usize)).count();
+        let facts = Facts {
+            method: self.learner.name().into(),
+            settings,
+            asked: asked(self.learner),
+            data: self.data.set.digest(),
+            rows: units.iter().map(|&q| set.span(q as usize).len()).sum(),
+            queries: units.len(),
+            flat_queries: flat,
+            examples: pairs_of(set, units),
+            example: "pair".into(),
+            report: outcome.fit.report,
+            core: Some(outcome.fit.core),
+            refit,
+            chosen,
+            seed: self.data.seed,
+        };
+        Fitted { ranker: outcome.ranker, facts, journal: None }
+    }
+}

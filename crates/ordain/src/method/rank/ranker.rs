@@ -1,0 +1,503 @@
+//! A ranker: each document gets a score, a weighted sum of its scaled features, or of kernels at core documents.
+
+use crate::data::scale::{Affine, Scale, Scaling};
+use crate::data::{Aligned, Columns, Groups, Missing, RankSet};
+use crate::error::{Error, Result};
+use crate::kernel::Expansion;
+use crate::matrix::{Features, dot_row};
+use crate::scorer::rows::{Rows, Work};
+use crate::structure::matching::places::{self, log_sum};
+use crate::traits::Scorer;
+use rayon::prelude::*;
+use std::collections::HashSet;
+
+/// Weights on scaled features, or a sum of kernels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranker {
+    /// One weight per column; none with a kernel.
+    pub weights: Vec<f64>,
+    /// Core documents with their coefficients, of a model with a kernel.
+    pub expansion: Option<Expansion>,
+    /// The columns, by name.
+    pub columns: Columns,
+    /// How they are scaled.
+    pub scale: Scale,
+    /// Offsets and factors of `scale=global`.
+    pub global: Option<Affine>,
+    /// What missing values mean.
+    pub missing: Missing,
+    /// What is put in their place, with `missing=mean`.
+    pub means: Option<Vec<f32>>,
+    /// What head places are worth, of models that give probabilities of places; else empty.
+    pub places: Vec<f64>,
+}
+
+/// How likely a document stands where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlaceProbabilities {
+    /// The probability of each head place.
+    pub places: Vec<f64>,
+    /// The probability of being among the head places.
+    pub first_k: f64,
+    /// The mean of the rank.
+    pub expected_rank: f64,
+}
+
+/// Why one document stands above another: what one feature adds to the difference of their scores.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contribution {
+    /// The column.
+    pub column: usize,
+    /// Its value of the upper document.
+    pub above: f32,
+    /// Its value of the lower document.
+    pub below: f32,
+    /// The difference of the two after scaling.
+    pub difference: f64,
+    /// The weight.
+    pub weight: f64,
+    /// Weight times difference.
+    pub contribution: f64,
+}
+
+impl Ranker {
+    /// Makes data fit this model: columns by name, gaps filled. Returns the numbered columns in which they differ.
+    pub fn prepare(&self, set: &mut RankSet) -> Result<Aligned> {
+        let differ = set.align(&self.columns)?;
+        if self.missing != Missing::Error {
+            set.fill_missing(self.means.as_deref());
+        }
+        self.check_queries(set, &set.all())?;
+        Ok(differ)
+    }
+
+    /// Refuses queries for which the model has no scorer: one that has a scorer for each query by name (`blocks=true`) knows no other.
+    pub fn check_queries(&self, set: &RankSet, units: &[u32]) -> Result<()> {
+        let Some(expansion) = &self.expansion else { return Ok(()) };
+        let known: HashSet<Option<&str>> = expansion.parts.iter().map(|part| part.query.as_deref()).collect();
+        let strange = |&&q: &&u32| !known.contains(&None) && !known.contains(&Some(set.query(q as usize)));
+        match units.iter().find(strange) {
+            None => Ok(()),
+            Some(&q) => Err(Error::Data {
+                expected: format!(
+                    "one of the {} queries that the model was fitted on (blocks=true learns a scorer for each; blocks=false one for all)",
+                    known.len()
+                ),
+                found: format!("query {:?}", set.query(q as usize)),
+            }),
+        }
+    }
+
+    /// The scaling of some queries, learned from each of them once.
+    fn scaling<'a>(&self, set: impl Into<Groups<'a>>, units: &[u32]) -> Scaling {
+        match &self.global {
+            Some(affine) => Scaling::Global(affine.clone()),
+            None => Scaling::of_units(self.scale, set, units),
+        }
+    }
+
+    /// The score of every document, in stored order; the set must be [prepared](Self::prepare).
+    ///
+    /// O(values), in parallel over queries.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Data`] for other columns than those of the model; [`Error::Score`] naming the first document whose score is not finite.
+    pub fn scores(&self, set: &RankSet) -> Result<Vec<f64>> {
+        self.scores_of(set, &set.all())
+    }
+
+    /// The scores of rows that have the columns of the model, whatever their queries, to the bit those of [`Self::scores`];
+    /// `None` where a score depends on the query, or comes of a kernel.
+    ///
+    /// O(values), in parallel over rows: each value is read once.
+    pub fn row_scores(&self, features: &Features) -> Option<Vec<f64>> {
+        let scaling = match (&self.global, self.scale) {
+            (Some(affine), _) => Scaling::Global(affine.clone()),
+            (None, Scale::None) => Scaling::None,
+            _ => return None,
+        };
+        let bounds = [0, features.rows()];
+        let fits = self.expansion.is_none() && features.cols() == self.weights.len();
+        fits.then(|| Rows::new(Groups::new(features, &bounds), &[0], &scaling).all_scores(&self.weights))
+    }
+
+    /// The scores of some queries; 0 elsewhere. Errors as [`Self::scores`].
+    ///
+    /// O(values of these queries), and a number per document of the set.
+    pub fn scores_of(&self, set: &RankSet, units: &[u32]) -> Result<Vec<f64>> {
+        self.columns.check(&set.features, &set.columns)?;
+        self.scores_with(set, units, &self.scaling(set, units))
+    }
+
+    /// The scores of some queries under a scaling that was learned before; 0 elsewhere.
+    pub(crate) fn scores_with(&self, set: &RankSet, units: &[u32], scaling: &Scaling) -> Result<Vec<f64>> {
+        let scores = self.made(set, units, scaling);
+        self.finite(set, 0, &scores)?;
+        Ok(scores)
+    }
+
+    /// The scores of the documents of query `q`. O(values of the query).
+    fn scores_in(&self, set: &RankSet, q: usize) -> Result<Vec<f64>> {
+        self.columns.check(&set.features, &set.columns)?;
+        let (group, span) = (Groups::from(set).one(q), set.span(q));
+        let scaling = self.scaling(group, &[0]);
+        let rows = Rows::new(group, &[0], &scaling);
+        let mut scores = vec![0.0; span.len()];
+        match &self.expansion {
+            None => rows.scores(0, &self.weights, &mut scores, &mut Work::default()),
+            Some(expansion) => {
+                if let Some(part) = expansion.part(set.query(q)) {
+                    expansion.scores(part, &rows.dense(0), &mut scores);
+                }
+            }
+        }
+        self.finite(set, span.start, &scores)?;
+        Ok(scores)
+    }
+
+    /// Refuses scores of the rows from `start` on that are not finite: the one place where rankings are kept from them.
+    fn finite(&self, set: &RankSet, start: usize, scores: &[f64]) -> Result<()> {
+        let Some(at) = scores.iter().position(|s| !s.is_finite()) else { return Ok(()) };
+        let power = matches!(&self.expansion, Some(Expansion { kernel, .. }) if kernel.form.name() == "poly");
+        Err(Error::Score {
+            place: set.place(start + at),
+            score: scores[at],
+            cure: match power {
+                true => {
+                    "values of this size overflow the power of the kernel: fit with scaled features (scale=query, global or minmax) or a lower degree"
+                }
+                false => {
+                    "look for a value that is missing or too large, or fit with scaled features (scale=query, global or minmax)"
+                }
+            },
+        })
+    }
+
+    fn made(&self, set: &RankSet, units: &[u32], scaling: &Scaling) -> Vec<f64> {
+        let rows = Rows::new(set, units, scaling);
+        if let Some(expansion) = &self.expansion {
+            return kernel_scores(expansion, set, units, &rows);
+        }
+        if units.len() == set.len() && !matches!(scaling, Scaling::Query { .. }) {
+            return rows.all_scores(&self.weights);
+        }
+        let parts: Vec<(usize, Vec<f64>)> = (0..units.len())
+            .into_par_iter()
+            .with_min_len(64)
+            .map_init(Work::default, |work, n| {
+                let span = set.span(units[n] as usize);
+                let mut s = vec![0.0; span.len()];
+                rows.scores(n, &self.weights, &mut s, work);
+                (span.start, s)
+            })
+            .collect();
+        let mut scores = vec![0.0; set.rows()];
+        for (start, part) in parts {
+            scores[start..start + part.len()].copy_from_slice(&part);
+        }
+        scores
+    }
+
+    /// The features of the documents of some queries as the model sees them, scaled, row after row.
+    pub fn scaled(&self, set: &RankSet, units: &[u32]) -> Result<Vec<f32>> {
+        self.columns.check(&set.features, &set.columns)?;
+        let scaling = self.scaling(set, units);
+        let rows = Rows::new(set, units, &scaling);
+        Ok((0..units.len()).flat_map(|n| rows.dense(n)).collect())
+    }
+
+    /// The scores of documents whose features are [scaled](Self::scaled), by the scorer for queries of this name; `None` where there is none.
+    ///
+    /// With it the function can be seen where there is no document.
+    pub fn scores_of_scaled(&self, query: &str, docs: &[f32]) -> Option<Vec<f64>> {
+        let d = self.columns.names.len().max(1);
+        if let Some(expansion) = &self.expansion {
+            let mut scores = vec![0.0; docs.len() / d];
+            expansion.scores(expansion.part(query)?, docs, &mut scores);
+            return Some(scores);
+        }
+        Some(docs.chunks_exact(d).map(|row| dot_row(row, &self.weights)).collect())
+    }
+
+    /// For each document of query `q` the probability of each head place, of the head, and the expected rank.
+    ///
+    /// Exact, O(n k 2^k). Below the head all orders are as likely, so a document that is not in the head of k has the mean
+    /// rank k + (n − k + 1)/2.
+    pub fn place_probabilities(&self, set: &RankSet, q: usize) -> Result<Vec<PlaceProbabilities>> {
+        self.need_places()?;
+        self.places_by(set, q, &self.scores_in(set, q)?)
+    }
+
+    /// [`Self::place_probabilities`] of all queries `units` with their scores, which are found once for both; 0 in scores elsewhere.
+    pub fn all_place_probabilities(
+        &self,
+        set: &RankSet,
+        units: &[u32],
+    ) -> Result<(Vec<f64>, Vec<Vec<PlaceProbabilities>>)> {
+        self.need_places()?;
+        let scores = self.scores_of(set, units)?;
+        let one = |&q: &u32| self.places_by(set, q as usize, &scores[set.span(q as usize)]);
+        let places: Result<Vec<_>> = units.par_iter().map(one).collect();
+        Ok((scores, places?))
+    }
+
+    fn need_places(&self) -> Result<()> {
+        if self.places.is_empty() {
+            return Err(Error::Data {
+                expected: "a model with probabilities of places: rankmatch on whole lists (subset=full)".into(),
+                found: "one that only ranks".into(),
+            });
+        }
+        Ok(())
+    }
+
+    /// The probabilities of places by the scores of the documents of query `q`.
+    fn places_by(&self, set: &RankSet, q: usize, scores: &[f64]) -> Result<Vec<PlaceProbabilities>> {
+        if let Some(steep) = scores.iter().find(|s| s.abs() > STEEPEST) {
+            return Err(Error::Data {
+                expected: format!(
+                    "scores of at most {STEEPEST:e} in size (beyond, a number does not hold differences of 1)"
+                ),
+                found: format!("{steep:e} in query {:?}", set.query(q)),
+            });
+        }
+        let (n, k) = (scores.len(), self.places.len().min(scores.len()));
+        let mut marginals = vec![0.0; n * k];
+        log_sum(scores, &self.places, &mut places::Work::default(), &mut marginals)?;
+        let rest = k as f64 + (n - k + 1) as f64 / 2.0;
+        let of = |p: &[f64]| {
+            let first_k = p.iter().sum::<f64>().min(1.0);
+            let head: f64 = p.iter().enumerate().map(|(j, p)| (j + 1) as f64 * p).sum();
+            PlaceProbabilities { places: p.to_vec(), first_k, expected_rank: head + (1.0 - first_k) * rest }
+        };
+        Ok(marginals.chunks_exact(k.max(1)).map(of).collect())
+    }
+
+    /// What each feature adds to the score of row `above` over row `below`, both of query `q`; the largest first.
+    ///
+    /// The contributions add up to the difference of the scores.
+    /// With a kernel the weight of a feature is its mean slope on the straight way from one document to the other.
+    pub fn explain(&self, set: &RankSet, q: usize, above: usize, below: usize) -> Result<Vec<Contribution>> {
+        self.scores_in(set, q)?; // what has no score has no reasons
+        let group = Groups::from(set).one(q);
+        let scaling = self.scaling(group, &[0]);
+        let slope = self.expansion.as_ref().map(|expansion| {
+            let lines = Rows::new(group, &[0], &scaling).dense(0);
+            let (d, start) = (set.features.cols(), set.span(q).start);
+            let line = |row: usize| &lines[(row - start) * d..(row - start + 1) * d];
+            let part = expansion.part(set.query(q));
+            part.map_or(vec![0.0; d], |part| expansion.mean_slope(part, line(below), line(above)))
+        });
+        Ok(contributions(group, 0, &scaling, slope.as_ref().unwrap_or(&self.weights), above, below))
+    }
+}
+
+/// The largest score of which a probability of places is worth something.
+const STEEPEST: f64 = 1e15;
+
+/// Rows that are scaled at once.
+const ROWS: usize = 1 << 14;
+
+/// The scores of some queries by kernels; 0 elsewhere, and for a query that the model does not know.
+fn kernel_scores(expansion: &Expansion, set: &RankSet, units: &[u32], rows: &Rows) -> Vec<f64> {
+    let mut scores = vec![0.0; set.rows()];
+    let all: Vec<usize> = (0..units.len()).collect();
+    let span = |n: usize| set.span(units[n] as usize);
+    // queries of one scorer together, as many as make a good block
+    let mut room = 0;
+    let together = |&a: &usize, &b: &usize| {
+        room = if room == 0 { span(a).len() } else { room } + span(b).len();
+        let same = expansion.parts.len() == 1 && expansion.parts[0].query.is_none() && room <= ROWS;
+        room = if same { room } else { 0 };
+        same
+    };
+    for group in all.chunk_by(together) {
+        let Some(part) = expansion.part(set.query(units[group[0]] as usize)) else { continue };
+        let docs: Vec<f32> = group.iter().flat_map(|&n| rows.dense(n)).collect();
+        let mut made = vec![0.0; docs.len() / set.features.cols().max(1)];
+        expansion.scores(part, &docs, &mut made);
+        let mut from = 0;
+        for &n in group {
+            let span = span(n);
+            scores[span.clone()].copy_from_slice(&made[from..from + span.len()]);
+            from += span.len();
+        }
+    }
+    scores
+}
+
+/// What each feature adds to the score of row `above` over row `below`, both of group `q`; the largest first.
+pub(in crate::method) fn contributions<'a>(
+    set: impl Into<Groups<'a>>,
+    q: usize,
+    scaling: &Scaling,
+    weights: &[f64],
+    above: usize,
+    below: usize,
+) -> Vec<Contribution> {
+    let (set, units) = (set.into(), [q as u32]);
+    let (d, start) = (weights.len(), set.span(q).start);
+    let rows = Rows::new(set, &units, scaling);
+    // a row is where a one in its place comes back to
+    let line = |row: usize| {
+        let (mut out, mut one) = (vec![0.0; d], vec![0.0; set.span(q).len()]);
+        one[row - start] = 1.0;
+        rows.pull_back(0, &one, &mut out, &mut Work::default());
+        out
+    };
+    let (upper, lower) = (line(above), line(below));
+    let mut all: Vec<Contribution> = (0..d)
+        .map(|j| {
+            let difference = upper[j] - lower[j];
+            Contribution {
+                column: j,
+                above: set.features.value(above, j),
+                below: set.features.value(below, j),
+                difference,
+                weight: weights[j],
+                contribution: weights[j] * difference,
+            }
+        })
+        .collect();
+    all.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()).then(a.column.cmp(&b.column)));
+    all
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)] // a test may panic
+mod tests {
+    use super::*;
+    use crate::data::synthetic::Synthetic;
+    use crate::matrix::Csr;
+
+    /// All rows in blocks, whatever their query, or query by query: the same numbers to the last bit.
+    #[test]
+    fn scores_of_all_equal_scores_query_by_query() {
+        let dense = Synthetic { queries: 300, documents: (1, 40), ..Synthetic::default() }.make();
+        let mut sparse = dense.clone();
+        let (mut ends, mut columns, mut values) = (vec![], vec![], vec![]);
+        for row in 0..dense.rows() {
+            dense.features.each(row, |j, x| {
+                if x > 0.0 {
+                    columns.push(j as u32);
+                    values.push(x);
+                }
+            });
+            ends.push(values.len());
+        }
+        sparse.features = Features::Sparse(Csr::new(ends, columns, values, dense.features.cols()));
+        for set in [dense, sparse] {
+            for scale in [Scale::None, Scale::Global] {
+                let ranker = Ranker {
+                    weights: (0..set.features.cols()).map(|j| (j as f64).sin()).collect(),
+                    expansion: None,
+                    columns: set.columns.clone(),
+                    scale,
+                    global: (scale == Scale::Global).then(|| Affine::standard(&set.features, 0..set.rows())),
+                    missing: Missing::Error,
+                    means: None,
+                    places: vec![],
+                };
+                let all = ranker.scores(&set).unwrap();
+                assert_eq!(ranker.row_scores(&set.features), Some(all.clone()), "{scale:?}");
+                for q in 0..set.len() {
+                    let some = ranker.scores_of(&set, &[q as u32]).unwrap();
+                    assert_eq!(all[set.span(q)], some[set.span(q)], "{scale:?} {q}");
+                    assert_eq!(all[set.span(q)], ranker.scores_in(&set, q).unwrap(), "{scale:?} {q}");
+                }
+            }
+        }
+    }
+
+    fn ranker(set: &RankSet, scale: Scale) -> Ranker {
+        Ranker {
+            weights: (0..set.features.cols()).map(|j| (j as f64).sin()).collect(),
+            expansion: None,
+            columns: set.columns.clone(),
+            scale,
+            global: (scale == Scale::Global).then(|| Affine::standard(&set.features, 0..set.rows())),
+            missing: Missing::Error,
+            means: None,
+            places: vec![1.0, 0.5],
+        }
+    }
+
+    /// However a query is asked about, its scaling is learned from itself once, and from no other.
+    #[test]
+    fn the_scaling_of_a_query_is_learned_once() {
+        use crate::data::scale::learned;
+        let set = Synthetic { queries: 300, documents: (1, 40), ..Synthetic::default() }.make();
+        for scale in [Scale::Query, Scale::Minmax] {
+            let ranker = ranker(&set, scale);
+            let (all, few) = (set.all(), [7u32, 3, 200]);
+            assert_eq!(learned::by(|| drop(ranker.scores(&set).unwrap())), 300);
+            assert_eq!(learned::by(|| drop(ranker.scores_of(&set, &few).unwrap())), 3);
+            assert_eq!(learned::by(|| drop(ranker.scaled(&set, &few).unwrap())), 3);
+            assert_eq!(learned::by(|| drop(ranker.all_place_probabilities(&set, &all).unwrap())), 300);
+            let one_by_one = || (0..300).for_each(|q| drop(ranker.place_probabilities(&set, q).unwrap()));
+            assert_eq!(learned::by(one_by_one), 300);
+            let at = set.span(200).start;
+            assert_eq!(learned::by(|| drop(ranker.explain(&set, 200, at, at).unwrap())), 2); // its score, and why
+        }
+    }
+
+    #[test]
+    fn some_queries_score_as_all_do() {
+        let set = Synthetic { queries: 50, documents: (1, 9), ..Synthetic::default() }.make();
+        for scale in [Scale::None, Scale::Global, Scale::Query, Scale::Minmax] {
+            let ranker = ranker(&set, scale);
+            let (all, few) = (ranker.scores(&set).unwrap(), [40u32, 3, 17]);
+            let some = ranker.scores_of(&set, &few).unwrap();
+            let (_, places) = ranker.all_place_probabilities(&set, &few).unwrap();
+            for (&q, places) in few.iter().zip(&places) {
+                assert_eq!(all[set.span(q as usize)], some[set.span(q as usize)]);
+                assert_eq!(ranker.place_probabilities(&set, q as usize).unwrap(), *places);
+            }
+            let asked: usize = few.iter().map(|&q| set.span(q as usize).len()).sum();
+            assert!(some.iter().filter(|&&s| s != 0.0).count() <= asked);
+        }
+    }
+
+    #[test]
+    fn a_score_that_is_not_finite_is_an_error_that_names_the_document() {
+        let mut set = Synthetic { queries: 4, documents: (3, 3), ..Synthetic::default() }.make();
+        let mut ranker = ranker(&set, Scale::None);
+        ranker.weights[1] = 1e290;
+        let Features::Dense(m) = &mut set.features else { panic!("made dense") };
+        let cols = ranker.weights.len();
+        m.values_mut()[7 * cols + 1] = 1e30; // the second document of the third query
+        let text = ranker.scores(&set).unwrap_err().to_string();
+        let place =
+            format!("query {:?}, document {:?}: expected a finite score, found inf", set.query(2), set.document(7));
+        assert!(text.starts_with(&place) && text.contains("scale="), "{text}");
+        assert!(ranker.scores_of(&set, &[0, 1]).is_ok());
+        for refused in [
+            ranker.scores_of(&set, &[2]).unwrap_err(),
+            ranker.place_probabilities(&set, 2).unwrap_err(),
+            ranker.all_place_probabilities(&set, &[2]).unwrap_err(),
+            ranker.explain(&set, 2, 6, 8).unwrap_err(),
+        ] {
+            assert!(matches!(refused, Error::Score { .. }), "{refused}");
+        }
+    }
+
+    #[test]
+    fn other_columns_are_refused() {
+        let set = Synthetic { queries: 4, features: 5, ..Synthetic::default() }.make();
+        let ranker = ranker(&set, Scale::Query);
+        let narrow = Synthetic { queries: 4, features: 3, ..Synthetic::default() }.make();
+        let mut renamed = set.clone();
+        renamed.columns.names.swap(1, 2);
+        for (other, found) in [(narrow, "3 columns"), (renamed, "column 2: `prepare`")] {
+            let all = [
+                ranker.scores(&other).unwrap_err(),
+                ranker.scores_of(&other, &[1]).unwrap_err(),
+                ranker.scaled(&other, &[1]).unwrap_err(),
+                ranker.place_probabilities(&other, 1).unwrap_err(),
+                ranker.explain(&other, 0, 0, 1).unwrap_err(),
+            ];
+            all.iter().for_each(|error| assert!(error.to_string().contains(found), "{error}"));
+        }
+    }
+}

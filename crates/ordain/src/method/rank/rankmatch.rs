@@ -1,0 +1,225 @@
+//! RankMatch: the exponential family over orders, on whole lists or on the paper's subsets.
+
+use crate::data::scale::Scale;
+use crate::error::{Error, Result};
+use crate::method::rank::lists::{self, DRAWS, ListSettings, SHARE, Subset, draw, draws, draws_value};
+use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
+use crate::method::settings::{self, Common, SCALE, accuracy, count, one_of, ridge, steps};
+use crate::method::{Choice, Fitted, Positive, Setting, Training};
+use crate::risk::Empirical;
+use crate::solver::lbfgs::Lbfgs;
+use crate::solver::run::{Watch, run};
+use crate::structure::matching::places::MOST;
+use crate::surrogate::lists::{ListLikelihood, RightOrders};
+use crate::traits::{Solver, Stop, Surrogate};
+use serde_json::{Map, Value};
+
+/// What head places are worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlaceDiscount {
+    /// `1/log2(1 + j)` for the head places, 0 below.
+    Log,
+    /// `m − j` at place j of m.
+    Linear,
+}
+
+/// RankMatch: the probability of an order is `exp(Σ_i s_i c_y(i)) / Z`, and the right orders are made likely.
+///
+/// ```text
+/// min over w:   λ/2·|w|² + mean over lists  −log p(right order | scores w·x)
+/// ```
+///
+/// \[EFM\] Eqs. (3)-(8) with (16). By default on whole lists with five head places, where log Z and all marginals are exact
+/// ([`crate::structure::matching::places`]); with `subset=M` on the paper's random subsets of M documents, c_j = M − j.
+/// Prediction sorts. Fitted by L-BFGS that starts from the curvature at zero.
+///
+/// ```
+/// use ordain::{method::{RankMatch, Training}, solver::run::Watch};
+/// let set = ordain::data::synthetic::Synthetic::default().make();
+/// let model = RankMatch::default().fit(&Training::new(&set, &set.all()), &Watch::NOBODY)?;
+/// let places = model.ranker.place_probabilities(&set, 0)?;
+/// assert!((places.iter().map(|document| document.places[0]).sum::<f64>() - 1.0).abs() < 1e-9);
+/// # Ok::<(), ordain::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RankMatch {
+    /// Strength of the ridge.
+    pub lambda: Choice<Positive>,
+    /// Scaling of the features.
+    pub scale: Choice<Scale>,
+    /// Whole lists or subsets.
+    pub subset: Subset,
+    /// Head places of whole lists.
+    pub places: usize,
+    /// What places are worth; by default log on whole lists, linear on subsets.
+    pub discount: Option<PlaceDiscount>,
+    /// What is right among equal grades.
+    pub ties: RightOrders,
+    /// Subsets per query, as a share of documents times M; `None` takes all pairs (M = 2).
+    pub draws: Option<Positive>,
+    /// The most steps of one fit.
+    pub max_iter: usize,
+    /// The norm of the gradient at which a fit stops, relative to the one at zero.
+    pub tol: Positive,
+}
+
+impl Default for RankMatch {
+    fn default() -> Self {
+        Self {
+            lambda: Choice::Auto,
+            scale: Choice::Auto,
+            subset: Subset::Full,
+            places: 5,
+            discount: None,
+            ties: RightOrders::Average,
+            draws: Some(SHARE),
+            max_iter: 1000,
+            tol: Positive(1e-4),
+        }
+    }
+}
+
+const TIES: [(&str, RightOrders); 3] =
+    [("average", RightOrders::Average), ("sum", RightOrders::Sum), ("random", RightOrders::Random)];
+const DISCOUNTS: [(&str, PlaceDiscount); 2] = [("log", PlaceDiscount::Log), ("linear", PlaceDiscount::Linear)];
+/// λ where nothing says otherwise.
+pub(in crate::method) const LAMBDA: f64 = 0.1;
+/// The λ that are tried on validation, from the strongest.
+const PATH: [f64; 9] = [10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4];
+
+impl RankMatch {
+    /// What can be set.
+    pub const SETTINGS: &'static [Setting] = &[
+        SCALE,
+        ridge("strength of the ridge: auto by validation (else 0.1); c=1/lambda is accepted too"),
+        Setting {
+            name: "subset",
+            range: "full, R or a number from 2 to 16",
+            default: "full",
+            help: "whole lists, or random subsets of M documents with one of every grade at least (R: as many as there are grades)",
+        },
+        Setting { name: "places", range: "a number from 1 to 16", default: "5", help: "head places of whole lists" },
+        Setting {
+            name: "discount",
+            range: "log, linear",
+            default: "log on whole lists, linear on subsets",
+            help: "what place j is worth: 1/log2(1+j), or M-j",
+        },
+        Setting {
+            name: "ties",
+            range: "average, sum, random",
+            default: "average",
+            help: "right orders of equal grades: their mean, the sum of their probabilities, or one at random",
+        },
+        DRAWS,
+        steps("1000", "the most steps of one fit"),
+        accuracy("1e-4", "the norm of the gradient at which a fit stops, relative to the one at zero"),
+    ];
+
+    pub(in crate::method) fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        let Self { scale, lambda, max_iter, tol, .. } = self;
+        if (Common { scale, lambda, max_iter, tol }).set(name, value)? {
+            return Ok(());
+        }
+        match name {
+            "subset" => self.subset = value.parse()?,
+            "places" => {
+                self.places = count(name, value).ok().filter(|&k| k <= MOST).ok_or_else(|| Error::Setting {
+                    name: name.into(),
+                    expected: format!("a number from 1 to {MOST}"),
+                    found: value.into(),
+                })?;
+            }
+            "discount" => self.discount = Some(one_of("discount", value, &DISCOUNTS)?),
+            "ties" => self.ties = one_of("ties", value, &TIES)?,
+            _ => self.draws = draws(value)?,
+        }
+        Ok(())
+    }
+
+    fn discount(&self) -> PlaceDiscount {
+        let usual = if self.subset == Subset::Full { PlaceDiscount::Log } else { PlaceDiscount::Linear };
+        self.discount.unwrap_or(usual)
+    }
+
+    fn lists(&self) -> ListSettings {
+        ListSettings {
+            subset: self.subset,
+            places: self.places,
+            discount: self.discount(),
+            ties: self.ties,
+            draws: self.draws,
+        }
+    }
+
+    /// Refuses settings that do not go together.
+    pub fn check(&self) -> Result<()> {
+        settings::check(self.scale, self.max_iter)?;
+        if !(1..=MOST).contains(&self.places) {
+            return Err(Error::Setting {
+                name: "places".into(),
+                expected: format!("a number from 1 to {MOST}"),
+                found: self.places.to_string(),
+            });
+        }
+        lists::check(self.subset, self.draws)
+    }
+
+    /// Fits a ranker, choosing what is left open on validation queries.
+    pub fn fit(&self, data: &Training, watch: &Watch) -> Result<Fitted> {
+        self.check()?;
+        fit(self, data, watch)
+    }
+}
+
+impl Learner for RankMatch {
+    type Examples = ListLikelihood;
+    type Carry = ();
+
+    fn name(&self) -> &'static str {
+        "rankmatch"
+    }
+
+    fn choices(&self) -> Choices {
+        Choices { scale: self.scale, lambda: self.lambda, default: LAMBDA, path: &PATH }
+    }
+
+    fn draw(&self, data: &Training, units: &[u32]) -> Result<Drawn<ListLikelihood>> {
+        let drawn = draw(data, units, &self.lists())?;
+        Ok(Drawn { units: drawn.units, examples: ListLikelihood(drawn.examples), count: drawn.count, kind: drawn.kind })
+    }
+
+    fn solve(&self, problem: &Problem<ListLikelihood>, from: Start<()>, watch: &Watch) -> Result<Solved<()>> {
+        let loss = &problem.drawn.examples;
+        let mut risk =
+            Empirical::new(problem.rows, loss, vec![1.0 / problem.drawn.count; loss.len()]).stopped_by(watch.stop);
+        let mut solver = Lbfgs::new(&mut risk, problem.lambda, self.tol.get(), from.theta)?;
+        let mut before = 0;
+        if let Some((state, iterations)) = &from.state {
+            solver.restore(state)?;
+            before = *iterations;
+        }
+        let report = run(&mut solver, self.max_iter, before, watch)?;
+        let state = (report.stop == Stop::Interrupted).then(|| solver.state());
+        Ok(Solved { theta: solver.theta().to_vec(), report, carry: (), state })
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        let ties = TIES.iter().find(|(_, ties)| *ties == self.ties).map_or("", |(name, _)| name);
+        let discount = if self.discount() == PlaceDiscount::Log { "log" } else { "linear" };
+        Map::from_iter([
+            ("subset".into(), self.subset.to_string().into()),
+            ("places".into(), self.places.into()),
+            ("discount".into(), discount.into()),
+            ("ties".into(), ties.into()),
+            ("draws".into(), draws_value(self.draws)),
+            ("max_iter".into(), self.max_iter.into()),
+            ("tol".into(), self.tol.get().into()),
+        ])
+    }
+
+    fn places(&self) -> Vec<f64> {
+        // a subset says nothing about the places of a whole list
+        if self.subset == Subset::Full { self.lists().place_values() } else { vec![] }
+    }
+}

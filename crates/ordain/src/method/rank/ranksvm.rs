@@ -1,0 +1,353 @@
+//! RankSVM: the squared hinge over all pairs of different grades within a query; linear, or with a kernel.
+
+use crate::data::scale::Scale;
+use crate::error::{Error, Result};
+use crate::kernel::Form;
+use crate::method::rank::core_documents::{self, Choose, CoreFit, Fitting};
+use crate::method::rank::kernel_search::{self, KernelChoices, KernelFit, KernelLearner, KernelProblem, Kernels};
+use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
+use crate::method::settings::{self, Common, SCALE, above_0, accuracy, count, one_of, ridge, serves, steps};
+use crate::method::{Choice, CoreFacts, Fitted, Positive, Setting, Training};
+use crate::risk::Empirical;
+use crate::scorer::kernel_rows::Gram;
+use crate::solver::newton::{Memory, Newton};
+use crate::solver::run::{Report, Watch, run};
+use crate::surrogate::pair_hinge::PairHinge;
+use crate::traits::{Solver, Stop, Surrogate};
+use rayon::prelude::*;
+use serde_json::{Map, Value};
+
+/// What the mean of the pair losses is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PairWeight {
+    /// Over queries, and within a query over its pairs: every query counts the same.
+    Query,
+    /// Over all pairs: a query counts by its number of pairs.
+    Pair,
+}
+
+impl PairWeight {
+    fn name(self) -> &'static str {
+        if self == Self::Query { "query" } else { "pair" }
+    }
+}
+
+/// How many core documents a model with a kernel rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Documents {
+    /// All where no block has more than [`EXACT`], else [`BUDGET`].
+    Auto,
+    /// All: the exact solution.
+    All,
+    /// At most so many, over all queries.
+    Most(usize),
+}
+
+/// Up to so many documents of a block the exact solution is found: its kernel matrix takes 100 MB.
+pub const EXACT: usize = 5000;
+/// Core documents where there are more.
+pub const BUDGET: usize = 500;
+/// Core documents of fits that only serve a choice.
+const CHOOSING: usize = 200;
+/// Documents times core documents above which such fits are made cheaper.
+const LARGE: usize = 2_000_000;
+
+/// RankSVM.
+///
+/// ```text
+/// min over w:   λ/2·|w|² + mean over pairs (i better than j)  ½ (1 − w·x_i + w·x_j)₊²
+/// ```
+///
+/// \[BRM\] Eq. (4) in its primal form, with λ = 1/(C · pairs) for the C of a sum; Joachims 2002, Lee and Lin 2014. Fitted
+/// by Newton's method, a few steps of O(n log n + n d²) each.
+///
+/// With a kernel `w·x` becomes `F(x) = Σ_i β_i k(x_i, x)` and `|w|²` its norm `β'Kβ`, one β for each *document* however many pairs there are: conjugate
+/// gradients in the inner product of the kernel, O(n²) each, up to [`EXACT`] documents of a block. Above, the same objective over the span of a
+/// budget of core documents: drawn by how hard the loss pulls at them, in growing batches, and pruned (`choose=dual`).
+///
+/// ```
+/// use ordain::{method::{RankSvm, Training}, metric, solver::run::Watch};
+/// let set = ordain::data::synthetic::Synthetic::default().make();
+/// let all = set.all();
+/// let (train, test) = all.split_at(200);
+/// let model = RankSvm::default().fit(&Training::new(&set, train), &Watch::NOBODY)?;
+/// let scores = model.ranker.scores(&set)?;
+/// let quality = metric::evaluate(&set, test, &scores, &["ndcg@10".parse()?], &metric::Convention::STANDARD)?;
+/// assert!(quality.mean(0) > 0.7);
+/// # Ok::<(), ordain::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RankSvm {
+    /// Strength of the ridge.
+    pub lambda: Choice<Positive>,
+    /// Scaling of the features.
+    pub scale: Choice<Scale>,
+    /// What the mean is over.
+    pub weight: PairWeight,
+    /// The kernel.
+    pub kernels: Kernels,
+    /// How many core documents there may be.
+    pub documents: Documents,
+    /// How they are chosen.
+    pub choose: Choose,
+    /// The most Newton steps of one fit.
+    pub max_iter: usize,
+    /// The norm of the gradient at which a fit stops, relative to the one at zero.
+    pub tol: Positive,
+}
+
+impl Default for RankSvm {
+    fn default() -> Self {
+        Self {
+            lambda: Choice::Auto,
+            scale: Choice::Auto,
+            weight: PairWeight::Query,
+            kernels: Kernels::new(Form::Linear),
+            documents: Documents::Auto,
+            choose: Choose::Dual,
+            max_iter: 100,
+            tol: Positive(1e-5),
+        }
+    }
+}
+
+/// λ where nothing says otherwise.
+const LAMBDA: f64 = 1.0;
+/// The λ that are tried on validation, from the strongest.
+const PATH: [f64; 11] = [100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4];
+
+/// Pairs with their weights.
+pub(in crate::method) struct Pairs {
+    loss: PairHinge,
+    weight: Vec<f64>,
+}
+
+impl RankSvm {
+    /// What can be set.
+    pub const SETTINGS: &'static [Setting] = &[
+        SCALE,
+        ridge("strength of the ridge: auto by validation (else 1, with a kernel 1e-4); c=1/lambda is accepted too"),
+        Setting {
+            name: "weight",
+            range: "query, pair",
+            default: "query",
+            help: "what the mean loss is over: query (every query counts the same) or pair (every pair does)",
+        },
+        Kernels::setting("linear"),
+        Kernels::SETTINGS[0],
+        Kernels::SETTINGS[1],
+        Kernels::SETTINGS[2],
+        Setting {
+            name: "documents",
+            range: "auto, all, or a whole number above 0",
+            default: "auto",
+            help: "with a kernel: how many core documents the model may rest on; auto is all up to 5000 documents (of a query, with blocks), else 500",
+        },
+        Setting {
+            name: "choose",
+            range: "dual, random, cholesky",
+            default: "dual",
+            help: "core documents: drawn by how hard the loss pulls at them, then pruned (dual), at random, or those that others explain least (cholesky)",
+        },
+        Kernels::SETTINGS[3],
+        steps("100", "the most Newton steps of one fit"),
+        accuracy("1e-5", "the norm of the gradient at which a fit stops, relative to the one at zero"),
+    ];
+
+    pub(in crate::method) fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        let Self { scale, lambda, max_iter, tol, .. } = self;
+        if (Common { scale, lambda, max_iter, tol }).set(name, value)? || self.kernels.set(name, value)? {
+            return Ok(());
+        }
+        match (name, value) {
+            ("documents", "auto") => self.documents = Documents::Auto,
+            ("documents", "all") => self.documents = Documents::All,
+            ("documents", _) => self.documents = Documents::Most(count(name, value)?),
+            ("choose", _) => self.choose = one_of("choose", value, &CHOOSE)?,
+            _ => self.weight = one_of("weight", value, &[("query", PairWeight::Query), ("pair", PairWeight::Pair)])?,
+        }
+        Ok(())
+    }
+
+    /// Refuses settings that do not go together.
+    ///
+    /// ```
+    /// use ordain::method::{Documents, RankSvm};
+    /// assert!(RankSvm { documents: Documents::Most(50), ..RankSvm::default() }.check().is_err()); // of a kernel
+    /// ```
+    pub fn check(&self) -> Result<()> {
+        settings::check(self.scale, self.max_iter)?;
+        self.kernels.check()?;
+        if self.documents == Documents::Most(0) {
+            above_0("documents", 0)?;
+        }
+        let kernel = !self.is_linear();
+        let given = matches!(self.documents, Documents::Most(_));
+        serves("documents", given, kernel, "a kernel (kernel=rbf, …)", "kernel=linear")?;
+        serves("choose", self.choose != Choose::Dual, kernel, "a kernel (kernel=rbf, …)", "kernel=linear")
+    }
+
+    /// Whether it is the linear machine, whose model is one weight per feature.
+    pub fn is_linear(&self) -> bool {
+        self.kernels.form == Form::Linear && !self.kernels.blocks
+    }
+
+    /// Fits a ranker, choosing what is left open on validation queries.
+    pub fn fit(&self, data: &Training, watch: &Watch) -> Result<Fitted> {
+        self.check()?;
+        if self.is_linear() { fit(self, data, watch) } else { kernel_search::fit(self, data, watch) }
+    }
+}
+
+const CHOOSE: [(&str, Choose); 3] =
+    [("dual", Choose::Dual), ("random", Choose::Random), ("cholesky", Choose::Cholesky)];
+
+impl KernelLearner for RankSvm {
+    /// The kernel matrices of all blocks, where the fit is exact.
+    type Carry = Vec<Gram>;
+
+    fn name(&self) -> &'static str {
+        "ranksvm"
+    }
+
+    fn choices(&self) -> KernelChoices {
+        KernelChoices { scale: self.scale, lambda: self.lambda, kernels: self.kernels }
+    }
+
+    fn path(&self, _: f64) -> (Vec<f64>, f64) {
+        (vec![1.0, 0.1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7], 1e-4)
+    }
+
+    fn weight(&self) -> PairWeight {
+        self.weight
+    }
+
+    fn own_settings(&self) -> Map<String, Value> {
+        let mut all = Learner::settings(self);
+        let documents = match self.documents {
+            Documents::Auto => "auto".into(),
+            Documents::All => "all".into(),
+            Documents::Most(most) => most.into(),
+        };
+        all.insert("documents".into(), documents);
+        if let Some((name, _)) = CHOOSE.iter().find(|(_, own)| *own == self.choose) {
+            all.insert("choose".into(), (*name).into());
+        }
+        all
+    }
+
+    fn solve(
+        &self,
+        problem: &KernelProblem,
+        carry: &mut Vec<Gram>,
+        from: Option<&[CoreFit]>,
+        watch: &Watch,
+    ) -> Result<KernelFit> {
+        let blocks = problem.blocks;
+        let sizes = blocks.iter().map(|block| block.grades.len());
+        let most = match self.documents {
+            Documents::Most(most) if most < sizes.clone().sum() => Some(most),
+            Documents::Auto if sizes.clone().max().unwrap_or(0) > EXACT => Some(BUDGET),
+            _ => None,
+        };
+        let how = Fitting {
+            kernel: problem.kernel,
+            lambda: problem.lambda,
+            tol: self.tol.get(),
+            max_iter: self.max_iter,
+            watch,
+            kept: problem.kept,
+        };
+        let large = sizes.sum::<usize>() * most.unwrap_or(0) > LARGE;
+        let fits = match most {
+            // of large data the core of one λ serves the next ones of a choice, and it is a smaller one
+            Some(_) if problem.choosing && large && from.is_some() => {
+                let one = |(block, from): (&_, &CoreFit)| {
+                    core_documents::restricted(block, &from.documents, &how, Some(from))
+                };
+                let from = from.unwrap_or_default();
+                blocks.par_iter().zip(from).map(one).collect::<Result<Vec<CoreFit>>>()?
+            }
+            Some(most) => {
+                let most = if problem.choosing && large { most.min(CHOOSING) } else { most };
+                core_documents::budget(blocks, most, self.choose, &how, problem.seed)?
+            }
+            None => {
+                if carry.is_empty() {
+                    *carry = blocks.iter().map(|block| how.gram(block)).collect::<Result<_>>()?;
+                }
+                let one = |(at, (block, gram)): (usize, (&_, &_))| {
+                    core_documents::exact(block, gram, &how, from.map(|from| &from[at]))
+                };
+                blocks.par_iter().zip(carry.par_iter()).enumerate().map(one).collect::<Result<Vec<CoreFit>>>()?
+            }
+        };
+        let worst = fits.iter().map(|fit| fit.report).max_by(|a, b| a.gradient.total_cmp(&b.gradient));
+        let objective = fits.iter().map(|fit| fit.report.objective).sum();
+        let iterations = fits.iter().map(|fit| fit.report.iterations).max().unwrap_or(0);
+        let stop = if watch.stopped() { Stop::Interrupted } else { worst.map_or(Stop::Gradient, |report| report.stop) };
+        let gradient = worst.map_or(0.0, |report| report.gradient);
+        let report = Report { iterations, objective, gradient, gap: None, rounds: None, stop };
+        let documents = fits.iter().map(|fit| fit.documents.len()).sum();
+        Ok(KernelFit { fits, report, core: CoreFacts { documents, pairs: None, f: None, certificate: None } })
+    }
+}
+
+impl Learner for RankSvm {
+    type Examples = Pairs;
+    type Carry = Memory;
+
+    fn name(&self) -> &'static str {
+        "ranksvm"
+    }
+
+    fn choices(&self) -> Choices {
+        Choices { scale: self.scale, lambda: self.lambda, default: LAMBDA, path: &PATH }
+    }
+
+    /// The pairs of some queries with their weights; refuses data without a single pair.
+    fn draw(&self, data: &Training, units: &[u32]) -> Result<Drawn<Pairs>> {
+        let set = data.set;
+        let units: Vec<u32> = units.iter().copied().filter(|&q| !set.is_flat(q as usize)).collect();
+        let weights: Option<Vec<&[f64]>> =
+            set.weights.as_ref().map(|w| units.iter().map(|&q| &w[set.span(q as usize)]).collect());
+        let loss = PairHinge::new(units.iter().map(|&q| &set.grades[set.span(q as usize)]), weights.as_deref());
+        let counts: Vec<(f64, f64)> = (0..loss.len()).map(|n| loss.pairs(n)).collect();
+        let total: f64 = match self.weight {
+            PairWeight::Pair => counts.iter().map(|&(_, weight)| weight).sum(),
+            PairWeight::Query => counts.iter().map(|&(pairs, weight)| weight / pairs).sum(),
+        };
+        if !(total > 0.0 && total.is_finite()) {
+            return Err(Error::Data {
+                expected: "at least one training query with two different grades (and weights above 0)".into(),
+                found: "none: there is no pair to learn from".into(),
+            });
+        }
+        let weight = match self.weight {
+            PairWeight::Pair => vec![1.0 / total; counts.len()],
+            PairWeight::Query => counts.iter().map(|&(pairs, _)| 1.0 / (pairs * total)).collect(),
+        };
+        if !weight.iter().all(|w| w.is_finite()) {
+            let expected = "weights whose sum has an inverse".into();
+            return Err(Error::Data { expected, found: "a sum of weights that is almost 0".into() });
+        }
+        let count = counts.iter().map(|&(pairs, _)| pairs).sum();
+        Ok(Drawn { units, examples: Pairs { loss, weight }, count, kind: "pair" })
+    }
+
+    fn solve(&self, problem: &Problem<Pairs>, from: Start<Memory>, watch: &Watch) -> Result<Solved<Memory>> {
+        let Pairs { loss, weight } = &problem.drawn.examples;
+        let mut risk = Empirical::new(problem.rows, loss, weight.clone()).stopped_by(watch.stop);
+        let mut newton = Newton::new(&mut risk, problem.lambda, self.tol.get(), from.theta, from.carry)?;
+        let report = run(&mut newton, self.max_iter, 0, watch)?;
+        Ok(Solved { theta: newton.theta().to_vec(), report, carry: newton.into_memory(), state: None })
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        Map::from_iter([
+            ("weight".into(), self.weight.name().into()),
+            ("max_iter".into(), self.max_iter.into()),
+            ("tol".into(), self.tol.get().into()),
+        ])
+    }
+}

@@ -1,0 +1,317 @@
+//! What all linear methods share: the choice of scaling and λ on validation queries, the last fit, and going on from where
+//! an interrupted fit stopped.
+
+use crate::data::scale::{Scale, Scaling};
+use crate::data::split;
+use crate::error::{Error, Result};
+use crate::method::rank::journal::Journal;
+use crate::method::{Candidate, Choice, Chosen, Facts, Fitted, Positive, Ranker, Task, Training};
+use crate::metric;
+use crate::scorer::rows::Rows;
+use crate::solver::run::{Report, Watch};
+use crate::traits::{State, Stop};
+use serde_json::{Map, Value};
+
+/// The part of a linear method that is its own.
+pub(in crate::method) trait Learner {
+    /// What is learned from, drawn from queries once and used for every scaling and λ.
+    type Examples;
+    /// What one fit leaves to the next on the same examples and scaling.
+    type Carry: Default;
+    /// The name of the method.
+    fn name(&self) -> &'static str;
+    /// What is left to choose.
+    fn choices(&self) -> Choices;
+    /// Examples of some queries; refuses data that teach nothing.
+    fn draw(&self, data: &Training, units: &[u32]) -> Result<Drawn<Self::Examples>>;
+    /// Fits at one λ, from a start, or from the state of an interrupted fit.
+    fn solve(
+        &self,
+        problem: &Problem<Self::Examples>,
+        from: Start<Self::Carry>,
+        watch: &Watch,
+    ) -> Result<Solved<Self::Carry>>;
+    /// All settings but scaling and λ, as they were used.
+    fn settings(&self) -> Map<String, Value>;
+    /// What head places are worth, of methods that give probabilities of places.
+    fn places(&self) -> Vec<f64> {
+        vec![]
+    }
+}
+
+/// Examples with what is said of them.
+pub(in crate::method) struct Drawn<E> {
+    /// The queries that teach something.
+    pub(in crate::method) units: Vec<u32>,
+    pub(in crate::method) examples: E,
+    /// How many examples, and of what kind.
+    pub(in crate::method) count: f64,
+    pub(in crate::method) kind: &'static str,
+}
+
+/// One problem to solve.
+pub(in crate::method) struct Problem<'a, E> {
+    pub(in crate::method) rows: &'a Rows<'a>,
+    pub(in crate::method) drawn: &'a Drawn<E>,
+    pub(in crate::method) lambda: f64,
+}
+
+/// Where a fit starts.
+pub(in crate::method) struct Start<C> {
+    pub(in crate::method) theta: Vec<f64>,
+    pub(in crate::method) carry: C,
+    /// The state of an interrupted fit, and the steps that it had made.
+    pub(in crate::method) state: Option<(State, usize)>,
+}
+
+/// What a fit came to.
+pub(in crate::method) struct Solved<C> {
+    pub(in crate::method) theta: Vec<f64>,
+    pub(in crate::method) report: Report,
+    pub(in crate::method) carry: C,
+    /// What to go on from, where it was interrupted.
+    pub(in crate::method) state: Option<State>,
+}
+
+/// What is left to choose, and from what.
+pub(in crate::method) struct Choices {
+    pub(in crate::method) scale: Choice<Scale>,
+    pub(in crate::method) lambda: Choice<Positive>,
+    /// λ where nothing says otherwise.
+    pub(in crate::method) default: f64,
+    /// The λ that are tried, from the strongest.
+    pub(in crate::method) path: &'static [f64],
+}
+
+impl Choices {
+    /// What was asked, as it is written.
+    pub(in crate::method) fn asked(&self) -> Map<String, Value> {
+        let scale = if let Choice::Set(scale) = self.scale { scale.name() } else { "auto" };
+        let lambda = if let Choice::Set(lambda) = self.lambda { lambda.get().into() } else { "auto".into() };
+        Map::from_iter([("scale".into(), scale.into()), ("lambda".into(), lambda)])
+    }
+
+    pub(in crate::method) fn open(&self) -> bool {
+        self.lambda == Choice::Auto || self.scale == Choice::Auto
+    }
+
+    fn points(&self) -> Vec<Point> {
+        let scales = if let Choice::Set(scale) = self.scale { vec![scale] } else { Scale::ALL.to_vec() };
+        let lambdas = if let Choice::Set(lambda) = self.lambda { vec![lambda.get()] } else { self.path.to_vec() };
+        scales.iter().flat_map(|&scale| lambdas.iter().map(move |&lambda| Point { scale, lambda })).collect()
+    }
+
+    /// The defaults where nothing can be chosen.
+    fn fixed(&self) -> Point {
+        Point {
+            lambda: if let Choice::Set(lambda) = self.lambda { lambda.get() } else { self.default },
+            scale: if let Choice::Set(scale) = self.scale { scale } else { Scale::Query },
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+struct Point {
+    scale: Scale,
+    lambda: f64,
+}
+
+impl Point {
+    fn settings(self) -> Map<String, Value> {
+        Map::from_iter([("scale".into(), self.scale.name().into()), ("lambda".into(), self.lambda.into())])
+    }
+}
+
+/// A fit with what it is worth on validation.
+struct Outcome {
+    at: Point,
+    value: f64,
+    ranker: Ranker,
+    report: Report,
+}
+
+/// Fits a ranker.
+///
+/// Where λ or the scaling is [`Choice::Auto`], a path of λ from strong to weak is followed for each scaling, each fit starting
+/// from the one before, and the best on the validation queries is taken; of equals the first tried. With fewer than
+/// five queries, or none that the metric counts, there is nothing to choose on, and the defaults serve.
+///
+/// Every fit is written down in a [`Journal`]: an interrupted search goes on by doing the same again, with fits that were
+/// finished read off instead of made.
+pub(in crate::method) fn fit<L: Learner>(learner: &L, data: &Training, watch: &Watch) -> Result<Fitted> {
+    let choices = &learner.choices();
+    Task::Rank.check_metric(data.by.0)?;
+    data.set.need_grades()?;
+    let held_out;
+    let (train, valid): (&[u32], &[u32]) = match data.valid {
+        Some(valid) => (data.train, valid),
+        None if choices.open() && data.train.len() >= 5 => {
+            held_out = split::hold_out(data.train);
+            (&held_out.0, &held_out.1)
+        }
+        None => (data.train, &[]),
+    };
+    // a query that the metric leaves out says nothing about a choice
+    let says = |valid| {
+        let zeros = vec![0.0; data.set.rows()];
+        metric::evaluate(data.set, valid, &zeros, &[data.by.0], &data.by.1).map(|e| e.counted(0).len())
+    };
+    let journal = data.resume.cloned().unwrap_or_default();
+    let mut work = Search { learner, data, watch, journal, asked: choices.asked() };
+    if choices.open() && !valid.is_empty() && says(valid)? > 0 {
+        return work.choose(choices, train, valid);
+    }
+    let drawn = learner.draw(data, data.train)?;
+    (watch.tell)(0.0, "fitting");
+    let outcome = work.fit_one(&drawn, data.train, choices.fixed(), None)?;
+    Ok(work.fitted(data.train, &drawn, outcome, None, false))
+}
+
+struct Search<'a, L> {
+    learner: &'a L,
+    data: &'a Training<'a>,
+    watch: &'a Watch<'a>,
+    journal: Journal,
+    asked: Map<String, Value>,
+}
+
+impl<L: Learner> Search<'_, L> {
+    fn choose(&mut self, choices: &Choices, train: &[u32], valid: &[u32]) -> Result<Fitted> {
+        let drawn = self.learner.draw(self.data, train)?;
+        let (best, candidates) = self.search(choices, &drawn, train, valid)?;
+        let (metric, convention) = (self.data.by.0.to_string(), self.data.by.1.to_string());
+        let chosen = Some(Chosen { metric, convention, queries: valid.len(), candidates });
+        if !self.data.refit || best.report.stop == Stop::Interrupted {
+            return Ok(self.fitted(train, &drawn, best, chosen, false));
+        }
+        drop(drawn);
+        (self.watch.tell)(0.98, "fitting on training and validation");
+        let mut both = [train, valid].concat();
+        both.sort_unstable();
+        let drawn = self.learner.draw(self.data, &both)?;
+        match self.fit_one(&drawn, &both, best.at, Some(best.ranker.weights.clone())) {
+            Err(Error::Interrupted) => {
+                let drawn = self.learner.draw(self.data, train)?;
+                let report = Report { stop: Stop::Interrupted, ..best.report };
+                Ok(self.fitted(train, &drawn, Outcome { report, ..best }, chosen, false))
+            }
+            outcome => Ok(self.fitted(&both, &drawn, outcome?, chosen, true)),
+        }
+    }
+
+    /// The best of all scalings and λ on the validation queries, and all that was tried.
+    fn search(
+        &mut self,
+        choices: &Choices,
+        drawn: &Drawn<L::Examples>,
+        train: &[u32],
+        valid: &[u32],
+    ) -> Result<(Outcome, Vec<Candidate>)> {
+        let (set, (metric, convention)) = (self.data.set, self.data.by);
+        let points = choices.points();
+        let mut candidates: Vec<Candidate> = vec![];
+        let mut best: Option<Outcome> = None;
+        'search: for of_scale in points.chunk_by(|a, b| a.scale == b.scale) {
+            let scaling = Scaling::learn(of_scale[0].scale, set, train);
+            let rows = Rows::new(set, &drawn.units, &scaling);
+            let (mut theta, mut carry) = (vec![0.0; set.features.cols()], L::Carry::default());
+            for &at in of_scale {
+                let what = format!("choosing: scale={} lambda={}", at.scale.name(), at.lambda);
+                (self.watch.tell)(candidates.len() as f64 / (points.len() + 1) as f64, &what);
+                let problem = Problem { rows: &rows, drawn, lambda: at.lambda };
+                let solved = match self.solve(&problem, theta, carry) {
+                    Err(Error::Interrupted) if best.is_some() => break 'search,
+                    other => other?,
+                };
+                (theta, carry) = (solved.theta, solved.carry);
+                let ranker = self.ranker(theta.clone(), at.scale, &scaling);
+                let scores = ranker.scores_with(set, valid, &scaling)?;
+                let value = metric::evaluate(set, valid, &scores, &[metric], &convention)?.mean(0);
+                candidates.push(Candidate { settings: at.settings(), value });
+                if best.as_ref().is_none_or(|best| value > best.value) {
+                    best = Some(Outcome { at, value, ranker, report: solved.report });
+                }
+                if self.watch.stopped() {
+                    break 'search;
+                }
+            }
+        }
+        let mut best = best.ok_or(Error::Interrupted)?;
+        if self.watch.stopped() {
+            best.report.stop = Stop::Interrupted;
+        }
+        Ok((best, candidates))
+    }
+
+    fn fit_one(
+        &mut self,
+        drawn: &Drawn<L::Examples>,
+        units: &[u32],
+        at: Point,
+        start: Option<Vec<f64>>,
+    ) -> Result<Outcome> {
+        let set = self.data.set;
+        let scaling = Scaling::learn(at.scale, set, units);
+        let rows = Rows::new(set, &drawn.units, &scaling);
+        let start = start.unwrap_or_else(|| vec![0.0; set.features.cols()]);
+        let problem = Problem { rows: &rows, drawn, lambda: at.lambda };
+        let solved = self.solve(&problem, start, L::Carry::default())?;
+        Ok(Outcome { at, value: 0.0, ranker: self.ranker(solved.theta, at.scale, &scaling), report: solved.report })
+    }
+
+    /// One fit: read off the journal if it was made before an interruption, else made and written down.
+    fn solve(&mut self, problem: &Problem<L::Examples>, theta: Vec<f64>, carry: L::Carry) -> Result<Solved<L::Carry>> {
+        if let Some((theta, report)) = self.journal.replay() {
+            return Ok(Solved { theta, report, carry, state: None });
+        }
+        let start = Start { theta, carry, state: self.journal.partial() };
+        let solved = self.learner.solve(problem, start, self.watch)?;
+        self.journal.record(&solved.theta, &solved.report, &solved.state);
+        Ok(solved)
+    }
+
+    fn ranker(&self, weights: Vec<f64>, scale: Scale, scaling: &Scaling) -> Ranker {
+        let data = self.data;
+        Ranker {
+            weights,
+            expansion: None,
+            columns: data.set.columns.clone(),
+            scale,
+            global: if let Scaling::Global(affine) = scaling { Some(affine.clone()) } else { None },
+            missing: data.missing,
+            means: data.means.map(<[f32]>::to_vec),
+            places: self.learner.places(),
+        }
+    }
+
+    fn fitted(
+        &self,
+        units: &[u32],
+        drawn: &Drawn<L::Examples>,
+        outcome: Outcome,
+        chosen: Option<Chosen>,
+        refit: bool,
+    ) -> Fitted {
+        let data = self.data;
+        let mut settings = outcome.at.settings();
+        settings.extend(self.learner.settings());
+        let facts = Facts {
+            method: self.learner.name().into(),
+            settings,
+            asked: self.asked.clone(),
+            data: data.set.digest(),
+            rows: units.iter().map(|&q| data.set.span(q as usize).len()).sum(),
+            queries: units.len(),
+            flat_queries: units.len() - drawn.units.len(),
+            examples: drawn.count,
+            example: drawn.kind.into(),
+            report: outcome.report,
+            core: None,
+            refit,
+            chosen,
+            seed: data.seed,
+        };
+        let journal = (outcome.report.stop == Stop::Interrupted).then(|| self.journal.rewound());
+        Fitted { ranker: outcome.ranker, facts, journal }
+    }
+}
