@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from . import _ordain, datasets, metrics
+from . import _ordain, datasets, matching, metrics, ranking, tagging
+from ._base import classes
 from ._compat import ConvergenceWarning, NotFittedError
 from ._ordain import FormatError, __version__
 from ._structure import (
@@ -17,13 +18,11 @@ from ._structure import (
     top_k_marginals,
 )
 from .datasets import make_matching, make_ranking, make_tagging, read_letor, read_matching, read_multilabel
-from .matching import MatchMap, MatchMargin, point_edges
-from .ranking import BallRank, Dorm, RankMatch, RankSVM
-from .tagging import CStar, Independent, Question
+from .matching import *  # noqa: F403
+from .ranking import *  # noqa: F403
+from .tagging import *  # noqa: F403
 
-_CLASSES: dict[str, Any] = {
-    kind._method: kind for kind in (RankSVM, RankMatch, Dorm, BallRank, CStar, Independent, MatchMap, MatchMargin)
-}
+_CLASSES = classes()
 _SELECTION = {"QueryKFold", "ndcg_scorer", "query_scorer"}
 
 
@@ -45,18 +44,9 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 __all__ = [
-    "BallRank",
-    "CStar",
     "ConvergenceWarning",
-    "Dorm",
     "FormatError",
-    "Independent",
-    "MatchMap",
-    "MatchMargin",
     "NotFittedError",
-    "Question",
-    "RankMatch",
-    "RankSVM",
     "__version__",
     "datasets",
     "linear_assignment",
@@ -66,7 +56,6 @@ __all__ = [
     "make_tagging",
     "metrics",
     "permanent",
-    "point_edges",
     "read_letor",
     "read_matching",
     "read_multilabel",
@@ -75,3 +64,6 @@ __all__ = [
     "star_marginals",
     "top_k_marginals",
 ]
+__all__ += matching.__all__
+__all__ += ranking.__all__
+__all__ += tagging.__all__

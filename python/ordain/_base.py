@@ -81,6 +81,11 @@ def _bar() -> Callback:
     return tell
 
 
+def _read(lines: list[str]) -> list[dict[str, Any]]:
+    """Answers that came as JSON."""
+    return [json.loads(line) for line in lines]
+
+
 class Estimator(BaseEstimator):
     """A method of ordain with its parameters; `fit` makes the model."""
 
@@ -275,3 +280,14 @@ class Estimator(BaseEstimator):
         rows = self._lines() if hasattr(self, "_model") else [("fit", "not fitted yet")]
         body = "".join(f"<tr><th>{html.escape(a)}</th><td>{html.escape(b)}</td></tr>" for a, b in rows)
         return f"<table><caption>{html.escape(repr(self))}</caption>{body}</table>"
+
+
+def classes() -> dict[str, Any]:
+    """Every estimator by the name of its method."""
+    found, open_ = {}, [Estimator]
+    while open_:
+        kind = open_.pop()
+        open_.extend(kind.__subclasses__())
+        if "_method" in vars(kind):
+            found[kind._method] = kind
+    return found

@@ -30,10 +30,10 @@ _Nulls: TypeAlias = tuple[_Doubles, _Doubles] | None
 _Path: TypeAlias = str | os.PathLike[str]
 
 __all__ = [
+    "Annotator",
     "FormatError",
     "Matcher",
     "Ranker",
-    "Annotator",
     "__version__",
     "fit_match",
     "fit_rank",
@@ -45,6 +45,7 @@ __all__ = [
     "make_ranking",
     "make_tagging",
     "measure",
+    "methods",
     "permanent",
     "point_edges",
     "read_arrow",
@@ -81,6 +82,15 @@ class Ranker:
         self, x: _Rows, names: _Names, qid: _Ids | None, threads: int | None
     ) -> tuple[_Doubles, _Doubles, _Doubles]: ...
     def explain(self, x: _Rows, names: _Names, qid: _Ids | None, above: int, below: int) -> list[_Reason]: ...
+    def answers(
+        self,
+        x: _Rows,
+        names: _Names,
+        qid: _Ids | None,
+        top: int | None,
+        probabilities: bool,
+        threads: int | None,
+    ) -> list[str]: ...
 
 @final
 class Annotator:
@@ -125,6 +135,7 @@ class Annotator:
     def explain(
         self, x: _Rows, names: _Names, row: int, above: int | None, below: int | None, threads: int | None
     ) -> list[tuple[str, float, float, bool]]: ...
+    def answers(self, x: _Rows, names: _Names, top: int | None, threads: int | None) -> list[str]: ...
     def label(self, name: str) -> int: ...
     def linear(self) -> tuple[_Doubles, _Doubles]: ...
 
@@ -152,6 +163,7 @@ class Matcher:
     def unmatched(self, data: _Edges, threads: int | None) -> tuple[tuple[_Ints, _Bools, _Doubles], str]: ...
     def measure(self, data: _Edges, y: _Doubles, metric: str, threads: int | None) -> float: ...
     def explain(self, data: _Edges, above: int, below: int) -> list[_Reason]: ...
+    def answers(self, data: _Edges, top: int | None, threads: int | None) -> list[str]: ...
 
 def fit_rank(
     name: str,
@@ -189,6 +201,7 @@ def fit_match(
 ) -> tuple[Matcher, BaseException | None]: ...
 def load(path: _Path) -> Ranker | Annotator | Matcher: ...
 def from_bytes(bytes: bytes) -> Ranker | Annotator | Matcher: ...
+def methods() -> list[tuple[str, str]]: ...
 def settings(name: str) -> list[tuple[str, str, str, str]]: ...
 def read_arrow(table: Any, take: list[str]) -> tuple[_Floats, list[str], dict[str, Any]]: ...
 def measure(

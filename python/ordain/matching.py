@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from . import _ordain
-from ._base import Callback, Estimator
+from ._base import Callback, Estimator, _read
 from ._input import Doubles, Floats, Ids, Ints, Table, both, column, ids, joined, table
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ Bytes: TypeAlias = np.ndarray[Any, np.dtype[np.int8]]
 Columns: TypeAlias = dict[str, np.ndarray[Any, Any]]
 
 _IDS = ("problem", "left", "right")
+
+__all__ = ["MatchMap", "MatchMargin", "point_edges"]
 
 
 def point_edges(
@@ -159,6 +161,15 @@ class Matcher(Estimator):
         """1 for each edge of the best matching of its problem, 0 for the others."""
         model = self._fitted()
         return model.matched(self._asked(table(X, _IDS), problem, left, right), self.n_threads)
+
+    def answers(
+        self, X: Any, problem: Any = None, left: Any = None, right: Any = None, *, top: int | None = None
+    ) -> list[dict[str, Any]]:
+        """The matching of each problem, as the documents that `ordain predict --json` prints.
+
+        `top` adds the best candidates of each left item.
+        """
+        return _read(self._fitted().answers(self._asked(table(X, _IDS), problem, left, right), top, self.n_threads))
 
     def decision_function(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> Doubles:
         """The score of each edge; the best matching is the one with the largest sum."""

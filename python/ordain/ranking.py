@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from . import _ordain, metrics
-from ._base import Callback, Estimator
+from ._base import Callback, Estimator, _read
 from ._input import Doubles, Ids, Ints, Table, both, column, ids, joined, queries_of, sizes, table
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+__all__ = ["BallRank", "Dorm", "RankMatch", "RankSVM"]
 
 
 def _numbers(queries: Ids | None, n: int) -> Ints:
@@ -146,6 +148,16 @@ class Ranker(Estimator):
         """
         model = self._fitted()
         return model.scores(*self._asked(X, qid, model.by_query), self.n_threads)
+
+    def answers(
+        self, X: Any, qid: Any = None, *, top: int | None = None, probabilities: bool = False
+    ) -> list[dict[str, Any]]:
+        """The ranked list of each query, as the documents that `ordain predict --json` prints.
+
+        `top` keeps the best documents; `probabilities` adds those of head places (`RankMatch` on whole lists).
+        """
+        model = self._fitted()
+        return _read(model.answers(*self._asked(X, qid, model.by_query), top, probabilities, self.n_threads))
 
     def rank(self, X: Any, qid: Any = None) -> Ints:
         """The rank of each row within its query, 1 for the best; equal scores stand in the order of the rows."""

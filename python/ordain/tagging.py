@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from . import _ordain
-from ._base import Callback, Estimator
+from ._base import Callback, Estimator, _read
 from ._input import Doubles, Ints, joined, table
 from ._labels import Labels, Lists, labels
 from ._labels import joined as joined_labels
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Answers: TypeAlias = "Mapping[Any, bool | None]"
 Names: TypeAlias = np.ndarray[Any, np.dtype[np.object_]]
+
+__all__ = ["CStar", "Independent", "Question"]
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,10 @@ class Tagger(Estimator):
         """
         places = self._fitted().chosen(*self._said(X, answers))
         return (places > 0).astype(np.int8)
+
+    def answers(self, X: Any, *, top: int | None = None) -> list[dict[str, Any]]:
+        """The ranked labels of each row, as the documents that `ordain predict --json` prints."""
+        return _read(self._fitted().answers(*self._asked(X), top, self.n_threads))
 
     def predict_labels(self, X: Any, answers: Sequence[Answers | None] | None = None) -> list[list[str]]:
         """The names of the labels of each row, the best first; those that were answered with yes before all others."""

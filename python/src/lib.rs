@@ -44,7 +44,7 @@ mod _ordain {
     #[pymodule_export]
     use super::metric::measure;
     #[pymodule_export]
-    use super::model::{from_bytes, load, settings};
+    use super::model::{from_bytes, load, methods, settings};
     #[pymodule_export]
     use super::rank::{Ranker, fit_rank};
     #[pymodule_export]

@@ -1,16 +1,18 @@
 //! Matchers.
 
 use crate::input::{Ids, Rows, asked, check_finite, learned};
-use crate::model::{Run, chosen_metric, json, method, model_methods};
+use crate::model::{Run, chosen_metric, json, lines, method, model_methods};
 use crate::raised;
-use crate::work::{watched, work};
+use crate::work::work;
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
 };
+use ordain::answer::{Answers, Want};
 use ordain::data::{Clash, Clashing, Cloud, Columns, EdgeRows, MatchSet, PointFeature, Truth};
 use ordain::matrix::Features;
-use ordain::method::{FittedMatch, MatchPrediction, MatchTraining, Method, Sums, Task};
-use ordain::model_file::{self, MatchHeader};
+use ordain::method::{AnyMethod, Match, MatchPrediction, Matched, Sums};
+use ordain::metric::Convention;
+use ordain::task::{Fitted, Model, Ready, Task};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::num::NonZeroUsize;
@@ -18,7 +20,7 @@ use std::num::NonZeroUsize;
 /// A fitted matcher.
 #[pyclass(frozen, module = "ordain._ordain")]
 pub(crate) struct Matcher {
-    pub(crate) model: FittedMatch,
+    pub(crate) fitted: Fitted<Match>,
 }
 
 /// A table of edges: features, their names, and the problem, the left and the right item of each row.
@@ -31,10 +33,13 @@ type Doubles<'py> = Bound<'py, PyArray1<f64>>;
 type Ints<'py> = Bound<'py, PyArray1<i64>>;
 
 /// Problems, and the row that each of their edges was.
-struct Edges {
-    set: MatchSet,
+struct Edges<S = MatchSet> {
+    set: S,
     rows: Vec<u32>,
 }
+
+/// The same, prepared for a model.
+type ReadyEdges = Edges<Ready<'static, Match>>;
 
 /// The problem, the left and the right item of each row.
 type Ends<'a> = (Option<Names<'a>>, Names<'a>, Names<'a>);
@@ -76,16 +81,23 @@ impl Edges {
         let first = first.unwrap_or(problems.len());
         Ok((Self { set: MatchSet::new(features, columns, problems).map_err(raised)?, rows }, first))
     }
+}
+
+impl ReadyEdges {
+    /// The problems.
+    fn set(&self) -> &MatchSet {
+        self.set.set()
+    }
 
     /// The row of an edge of problem `p`.
     fn row(&self, p: usize, edge: usize) -> usize {
-        self.rows[self.set.span(p).start + edge] as usize
+        self.rows[self.set().span(p).start + edge] as usize
     }
 
     /// A value for each row, given those of the edges of each problem.
     fn by_row<T: Clone>(&self, blank: T, mut of: impl FnMut(usize, &mut dyn FnMut(usize, T))) -> Vec<T> {
         let mut out = vec![blank; self.rows.len()];
-        for p in 0..self.set.len() {
+        for p in 0..self.set().len() {
             of(p, &mut |edge, value| out[self.row(p, edge)] = value);
         }
         out
@@ -181,31 +193,22 @@ pub(crate) fn fit_match(
     valid_from: Option<usize>,
     run: Run<'_>,
 ) -> PyResult<(Matcher, Option<PyErr>)> {
-    let Method::Match(method) = method(name, &settings)? else {
-        return Err(raised(ordain::Error::unknown("matching method", name, Method::NAMES)));
+    let AnyMethod::Match(method) = method(name, &settings)? else {
+        let known = Match::METHODS.iter().map(|(name, _)| *name);
+        return Err(raised(ordain::Error::unknown("matching method", name, known)));
     };
-    let by = run.choose_by.as_deref().map(|name| chosen_metric(name, Task::Match)).transpose()?;
-    let (missing, refit, seed) = (run.missing()?, run.refit, run.seed);
-    let (features, columns) = learned(&x, names, missing)?;
+    let (features, columns) = learned(&x, names, run.missing()?)?;
     let from = valid_from.unwrap_or(features.rows());
     let (truth, ends) = (y.as_slice()?, ends(problem.as_ref(), &left, &right)?);
     let made = py.detach(|| Edges::new(features, columns, Some(truth), ends, from));
-    let (Edges { mut set, .. }, first) = made?;
-    let all = set.all();
-    let (train, valid) = all.split_at(first);
-    let valid = valid_from.map(|_| valid);
-    let means = set.fill(missing, train);
-    let (model, raise) = watched(py, run.threads, run.callback.as_ref(), |watch| {
-        let means = means.as_deref();
-        method.fit(&MatchTraining { set: &set, train, valid, by, refit, seed, missing, means }, watch)
-    })?;
-    Ok((Matcher { model }, raise))
+    let (Edges { set, .. }, first) = made?;
+    let (fitted, raise) = run.fit::<Match>(py, &method, set, first, valid_from.is_some())?;
+    Ok((Matcher { fitted }, raise))
 }
 
 /// How probabilities were found, in JSON: engines, accuracy, the largest known error.
 fn how(said: &[MatchPrediction]) -> PyResult<String> {
-    let mut sums = Sums::default();
-    said.iter().filter_map(|said| said.sum.as_ref()).for_each(|sum| sums.add(sum));
+    let sums = Sums::of(said);
     json(&serde_json::json!({"engines": sums.engines, "accuracy": sums.accuracy(), "error": sums.error()}))
 }
 
@@ -216,27 +219,31 @@ impl Matcher {
         py: Python<'_>,
         (x, names, problem, left, right): Table<'_>,
         y: Option<&PyReadonlyArray1<'_, f64>>,
-    ) -> PyResult<Edges> {
-        let matcher = &self.model.matcher;
-        let (features, columns) = asked(&x, names, &matcher.columns)?;
-        check_finite(&features, &columns, matcher.missing)?;
+    ) -> PyResult<ReadyEdges> {
+        let matcher = &self.fitted.model;
+        let (features, columns) = asked(&x, names, &matcher.inputs.columns)?;
+        check_finite(&features, &columns, matcher.inputs.missing)?;
         let rows = features.rows();
         let (y, ends) = (y.map(|y| y.as_slice()).transpose()?, ends(problem.as_ref(), &left, &right)?);
         py.detach(|| {
-            let (mut edges, _) = Edges::new(features, columns, y, ends, rows)?;
-            matcher.prepare(&mut edges.set).map_err(raised)?;
-            Ok(edges)
+            let (Edges { set, rows }, _) = Edges::new(features, columns, y, ends, rows)?;
+            Ok(Edges { set: matcher.prepare_owned(set).map_err(raised)?, rows })
         })
     }
 
     /// What it says of every problem, with probabilities.
-    fn sure(&self, py: Python<'_>, edges: &Edges, threads: Option<NonZeroUsize>) -> PyResult<Vec<MatchPrediction>> {
-        if self.model.matcher.temperature.is_none() {
+    fn sure(
+        &self,
+        py: Python<'_>,
+        edges: &ReadyEdges,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<Vec<MatchPrediction>> {
+        if self.fitted.model.temperature.is_none() {
             return Err(PyValueError::new_err(
                 "this model was fitted with calibrate=False, and has no probabilities; fit it with calibrate=True",
             ));
         }
-        work(py, threads, || self.model.matcher.answer(&edges.set, &edges.set.all(), false))
+        work(py, threads, || self.fitted.model.answer(&edges.set, &edges.set().all(), false))
     }
 }
 
@@ -245,9 +252,9 @@ impl Matcher {
     /// The score of each row.
     fn scores<'py>(&self, py: Python<'py>, data: Table<'py>, threads: Option<NonZeroUsize>) -> PyResult<Doubles<'py>> {
         let edges = self.edges(py, data, None)?;
-        let matcher = &self.model.matcher;
+        let matcher = &self.fitted.model;
         let scores = work(py, threads, || {
-            let all = matcher.scores_of(&edges.set, &edges.set.all())?;
+            let all = matcher.scores_of(&edges.set, &edges.set().all())?;
             Ok(edges.by_row(0.0, |p, put| all[p].iter().enumerate().for_each(|(e, &s)| put(e, s))))
         })?;
         Ok(scores.into_pyarray(py))
@@ -262,7 +269,7 @@ impl Matcher {
     ) -> PyResult<Bound<'py, PyArray1<i8>>> {
         let edges = self.edges(py, data, None)?;
         let matched = work(py, threads, || {
-            let said = self.model.matcher.plain().answer(&edges.set, &edges.set.all(), false)?;
+            let said = self.fitted.model.plain().answer(&edges.set, &edges.set().all(), false)?;
             Ok(edges.by_row(0, |p, put| said[p].matches.iter().for_each(|m| put(m.edge as usize, 1))))
         })?;
         Ok(matched.into_pyarray(py))
@@ -278,7 +285,7 @@ impl Matcher {
         let edges = self.edges(py, data, None)?;
         let said = self.sure(py, &edges, threads)?;
         let all = edges.by_row(0.0, |p, put| {
-            let of_edges = said[p].probabilities.iter().flatten().take(edges.set.span(p).len());
+            let of_edges = said[p].probabilities.iter().flatten().take(edges.set().span(p).len());
             of_edges.enumerate().for_each(|(e, &value)| put(e, value));
         });
         Ok((all.into_pyarray(py), how(&said)?))
@@ -294,10 +301,9 @@ impl Matcher {
         threads: Option<NonZeroUsize>,
     ) -> PyResult<((Ints<'py>, Doubles<'py>, Doubles<'py>, Doubles<'py>, Ints<'py>), String)> {
         let edges = self.edges(py, data, None)?;
-        let said = work(py, threads, || self.model.matcher.predict(&edges.set, &edges.set.all()))?;
+        let said = work(py, threads, || self.fitted.model.predict(&edges.set, &edges.set().all()))?;
         let all = || said.iter().enumerate().flat_map(|(p, said)| said.matches.iter().map(move |m| (p, m)));
-        let doubles =
-            |of: fn(&ordain::method::Match) -> f64| all().map(|(_, m)| of(m)).collect::<Vec<_>>().into_pyarray(py);
+        let doubles = |of: fn(&Matched) -> f64| all().map(|(_, m)| of(m)).collect::<Vec<_>>().into_pyarray(py);
         let rows: Vec<i64> = all().map(|(p, m)| edges.row(p, m.edge as usize) as i64).collect();
         let check: Vec<i64> = all().map(|(_, m)| m.check as i64).collect();
         let columns = (
@@ -320,10 +326,10 @@ impl Matcher {
         threads: Option<NonZeroUsize>,
     ) -> PyResult<((Ints<'py>, Bound<'py, PyArray1<bool>>, Doubles<'py>), String)> {
         let edges = self.edges(py, data, None)?;
-        let said = work(py, threads, || self.model.matcher.answer(&edges.set, &edges.set.all(), false))?;
+        let said = work(py, threads, || self.fitted.model.answer(&edges.set, &edges.set().all(), false))?;
         let (mut rows, mut sides, mut chances) = (vec![], vec![], vec![]);
         for (p, said) in said.iter().enumerate() {
-            let problem = edges.set.problem(p);
+            let problem = edges.set().problem(p);
             let mut of_right = vec![0; problem.right.len()];
             problem.edges.iter().enumerate().for_each(|(e, &(_, j))| of_right[j as usize] = e);
             let left = said.left.iter().map(|&i| (false, i as usize, problem.candidates(i as usize).start));
@@ -347,9 +353,11 @@ impl Matcher {
         metric: &str,
         threads: Option<NonZeroUsize>,
     ) -> PyResult<f64> {
-        let metric = chosen_metric(metric, Task::Match)?;
+        let metric = chosen_metric(metric, Match::WORDS)?;
         let edges = self.edges(py, data, Some(&y))?;
-        let found = work(py, threads, || self.model.matcher.evaluate(&edges.set, &edges.set.all(), &[metric]))?;
+        let found = work(py, threads, || {
+            self.fitted.model.evaluate(&edges.set, &edges.set().all(), &[metric], &Convention::STANDARD)
+        })?;
         Ok(if metric.is_loss() { -found.mean(0) } else { found.mean(0) })
     }
 
@@ -361,36 +369,49 @@ impl Matcher {
         let (Some(a), Some(b)) = (stored(above), stored(below)) else {
             return Err(wrong("two rows of X", format!("{above} and {below} of {}", edges.rows.len())));
         };
-        let p = (0..edges.set.len()).find(|&p| edges.set.span(p).contains(&a)).unwrap_or(0);
-        let span = edges.set.span(p);
+        let p = (0..edges.set().len()).find(|&p| edges.set().span(p).contains(&a)).unwrap_or(0);
+        let span = edges.set().span(p);
         if !span.contains(&b) {
-            let found = format!("{above} of problem {:?} and {below} of another", edges.set.problem(p).name);
+            let found = format!("{above} of problem {:?} and {below} of another", edges.set().problem(p).name);
             return Err(wrong("two rows of one problem", found));
         }
-        let all = self.model.matcher.explain(&edges.set, p, a - span.start, b - span.start).map_err(raised)?;
+        let all = self.fitted.model.explain(&edges.set, p, a - span.start, b - span.start).map_err(raised)?;
         Ok(all.iter().map(|c| (c.column, c.above, c.below, c.difference, c.weight, c.contribution)).collect())
+    }
+
+    /// The answers of the command line, as JSON: the matching of each problem.
+    fn answers(
+        &self,
+        py: Python<'_>,
+        data: Table<'_>,
+        top: Option<usize>,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<Vec<String>> {
+        let edges = self.edges(py, data, None)?;
+        let (all, want) = (edges.set().all(), Want { top, ..Want::default() });
+        lines(&work(py, threads, || Match::predict(&self.fitted.model, &edges.set, &all, want))?)
     }
 
     /// The weights on scaled features.
     #[getter]
     fn weights<'py>(&self, py: Python<'py>) -> Doubles<'py> {
-        PyArray1::from_slice(py, &self.model.matcher.weights)
+        PyArray1::from_slice(py, &self.fitted.model.weights)
     }
 
     /// The score of an item that stays unmatched; none where all of the lesser side have to be matched.
     #[getter]
     fn null(&self) -> Option<f64> {
-        self.model.matcher.null
+        self.fitted.model.null
     }
 
     /// What scores are divided by before they become probabilities; none where there are no probabilities.
     #[getter]
     fn temperature(&self) -> Option<f64> {
-        self.model.matcher.temperature
+        self.fitted.model.temperature
     }
 }
 
-model_methods!(Matcher, MatchHeader, model_file::match_to_bytes, model_file::save_match);
+model_methods!(Matcher);
 
 /// The edges between all points of two sets: features, left and right point of each, and the names of the features.
 #[pyfunction]

@@ -4,10 +4,12 @@ use crate::matches::Matcher;
 use crate::raised;
 use crate::rank::Ranker;
 use crate::tags::Annotator;
+use crate::work::watched;
 use ordain::data::Missing;
-use ordain::method::{Method, Task};
+use ordain::method::AnyMethod;
 use ordain::metric::{Convention, Metric};
-use ordain::model_file::{self, Model};
+use ordain::model_file::{self, AnyModel};
+use ordain::task::{DataSet, Fitted, Method, Task, Training, Words};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -15,8 +17,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// The method of this name with these settings, checked.
-pub(crate) fn method(name: &str, settings: &[(String, String)]) -> PyResult<Method> {
-    Method::parse(name, settings.iter().map(|(name, value)| format!("{name}={value}"))).map_err(raised)
+pub(crate) fn method(name: &str, settings: &[(String, String)]) -> PyResult<AnyMethod> {
+    AnyMethod::parse(name, settings.iter().map(|(name, value)| format!("{name}={value}"))).map_err(raised)
 }
 
 pub(crate) fn metric(name: &str) -> PyResult<Metric> {
@@ -24,7 +26,7 @@ pub(crate) fn metric(name: &str) -> PyResult<Metric> {
 }
 
 /// The metric of `choose_by`, if it is one of this task.
-pub(crate) fn chosen_metric(name: &str, task: Task) -> PyResult<Metric> {
+pub(crate) fn chosen_metric(name: &str, task: &Words) -> PyResult<Metric> {
     let found = metric(name)?;
     match task.check_metric(found) {
         Ok(()) => Ok(found),
@@ -69,10 +71,30 @@ impl Run<'_> {
         missing(&self.missing)
     }
 
-    /// The metric of a choice, and its rules.
-    pub(crate) fn by(&self, usual: &str, task: Task) -> PyResult<(Metric, Convention)> {
-        let metric = chosen_metric(self.choose_by.as_deref().unwrap_or(usual), task)?;
-        Ok((metric, self.convention.parse().map_err(raised)?))
+    /// Fits a method on rows of which the first units are for training and the others, if there are any, for validation.
+    pub(crate) fn fit<T: Task>(
+        &self,
+        py: Python<'_>,
+        method: &T::Method,
+        mut set: T::Set,
+        first: usize,
+        validates: bool,
+    ) -> PyResult<(Fitted<T>, Option<PyErr>)> {
+        let by = self.choose_by.as_deref().map(|name| chosen_metric(name, T::WORDS)).transpose()?;
+        let convention: Convention = self.convention.parse().map_err(raised)?;
+        let all = set.all();
+        let (train, valid) = all.split_at(first.min(all.len()));
+        let filled = set.fill(self.missing()?, train);
+        let training = Training {
+            valid: validates.then_some(valid),
+            by,
+            convention,
+            refit: self.refit,
+            seed: self.seed,
+            filled,
+            ..Training::new(&set, train)
+        };
+        watched(py, self.threads, self.callback.as_ref(), |watch| method.fit(&training, watch))
     }
 }
 
@@ -83,52 +105,64 @@ pub(crate) fn json(value: &impl serde::Serialize) -> PyResult<String> {
 
 /// The methods that every class of models has: what it is, and its file.
 macro_rules! model_methods {
-    ($class:ident, $header:ident, $bytes:path, $save:path) => {
+    ($class:ident) => {
         #[pymethods]
         impl $class {
             /// The name of the method.
             #[getter]
             fn method(&self) -> &str {
-                &self.model.facts.method
+                &self.fitted.facts.method
             }
 
             /// What `max_iter` kept the fit from, if it did.
             #[getter]
             fn unfinished(&self) -> Option<String> {
-                self.model.facts.report.unfinished(&self.model.facts.settings)
+                self.fitted.facts.report.unfinished(&self.fitted.facts.settings)
             }
 
             /// The header of the model file, in JSON.
             fn header(&self) -> PyResult<String> {
-                crate::model::json(&$header::of(&self.model))
+                crate::model::json(&ordain::model_file::Header::of(&self.fitted))
             }
 
             /// The bytes of the model file.
             fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, pyo3::types::PyBytes> {
-                pyo3::types::PyBytes::new(py, &$bytes(&self.model))
+                pyo3::types::PyBytes::new(py, &ordain::model_file::to_bytes(&self.fitted))
             }
 
             /// Writes the model file, or leaves the old one.
             fn save(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<()> {
-                py.detach(|| $save(&self.model, &path)).map_err(crate::raised)
+                py.detach(|| ordain::model_file::save(&self.fitted, &path)).map_err(crate::raised)
             }
         }
     };
 }
 pub(crate) use model_methods;
 
+/// The names of all methods: of rankers, of annotators, of matchers.
+#[pyfunction]
+pub(crate) fn methods() -> Vec<(&'static str, &'static str)> {
+    AnyMethod::all().iter().map(|method| (method.task().name, method.name())).collect()
+}
+
+/// Answers as JSON lines, the same as those of the command line.
+pub(crate) fn lines<A: serde::Serialize>(answers: &[A]) -> PyResult<Vec<String>> {
+    answers.iter().map(json).collect()
+}
+
 /// The settings of a method: name, range, default and what it does.
 #[pyfunction]
 pub(crate) fn settings(name: &str) -> PyResult<Vec<(&'static str, &'static str, &'static str, &'static str)>> {
-    let method = Method::named(name).map_err(raised)?;
+    let method = AnyMethod::named(name).map_err(raised)?;
     Ok(method.settings().iter().map(|s| (s.name, s.range, s.default, s.help)).collect())
 }
 
-fn python(py: Python<'_>, model: Model) -> PyResult<Py<PyAny>> {
+fn python(py: Python<'_>, model: AnyModel) -> PyResult<Py<PyAny>> {
     match model {
-        Model::Rank(model) => Ranker { model }.into_py_any(py),
-        Model::Annotate(model) => Annotator { model }.into_py_any(py),
-        Model::Match(model) => Matcher { model }.into_py_any(py),
+        AnyModel::Rank(fitted) => Ranker { fitted }.into_py_any(py),
+        AnyModel::Annotate(fitted) => Annotator { fitted }.into_py_any(py),
+        AnyModel::Match(fitted) => Matcher { fitted }.into_py_any(py),
+        _ => Err(PyValueError::new_err("this package does not know the task of the model")),
     }
 }
 

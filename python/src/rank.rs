@@ -1,14 +1,15 @@
 //! Rankers.
 
 use crate::input::{Ids, Rows, asked, check_finite, learned, rank_set};
-use crate::model::{Run, method, model_methods};
+use crate::model::{Run, lines, method, model_methods};
 use crate::raised;
-use crate::work::{watched, work};
+use crate::work::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use ordain::answer::{Answers, Want};
+use ordain::data::Missing;
 use ordain::data::scale::Scale;
-use ordain::data::{Missing, RankSet};
-use ordain::method::{Fitted, Method, Task, Training};
-use ordain::model_file::{self, Header};
+use ordain::method::{AnyMethod, Rank};
+use ordain::task::{Fitted, Model, Ready, Task};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use std::num::NonZeroUsize;
@@ -16,7 +17,7 @@ use std::num::NonZeroUsize;
 /// A fitted ranker.
 #[pyclass(frozen, module = "ordain._ordain")]
 pub(crate) struct Ranker {
-    pub(crate) model: Fitted,
+    pub(crate) fitted: Fitted<Rank>,
 }
 
 /// Column, both values, the difference after scaling, the weight and their product.
@@ -38,26 +39,22 @@ pub(crate) fn fit_rank(
     valid_from: Option<usize>,
     run: Run<'_>,
 ) -> PyResult<(Ranker, Option<PyErr>)> {
-    let Method::Rank(method) = method(name, &settings)? else {
-        return Err(raised(ordain::Error::unknown("ranking method", name, Method::NAMES)));
+    let AnyMethod::Rank(method) = method(name, &settings)? else {
+        return Err(raised(ordain::Error::unknown(
+            "ranking method",
+            name,
+            Rank::METHODS.iter().map(|(name, _)| *name),
+        )));
     };
-    let (by, missing, refit, seed) = (run.by("ndcg@10", Task::Rank)?, run.missing()?, run.refit, run.seed);
-    let (features, columns) = learned(&x, names, missing)?;
+    let (features, columns) = learned(&x, names, run.missing()?)?;
     let rows = features.rows();
     let (mut set, first) = rank_set(features, columns, Some(&y), qid.as_ref(), valid_from.unwrap_or(rows))?;
     if let Some(weight) = weight {
         let given = weight.as_slice()?;
         set.weights = Some((0..rows).map(|row| given[set.input_row(row)]).collect());
     }
-    let all = set.all();
-    let (train, valid) = all.split_at(first);
-    let valid = valid_from.map(|_| valid);
-    let means = set.fill(missing, train);
-    let (model, raise) = watched(py, run.threads, run.callback.as_ref(), |watch| {
-        let means = means.as_deref();
-        method.fit(&Training { set: &set, train, valid, by, refit, seed, missing, means, resume: None }, watch)
-    })?;
-    Ok((Ranker { model }, raise))
+    let (fitted, raise) = run.fit::<Rank>(py, &method, set, first, valid_from.is_some())?;
+    Ok((Ranker { fitted }, raise))
 }
 
 /// Whether all scores are finite, on all threads.
@@ -67,14 +64,13 @@ fn all_finite(scores: &[f64]) -> bool {
 
 impl Ranker {
     /// Data as the model wants them, looked at for values that are not finite.
-    fn set(&self, x: &Rows<'_>, names: Option<Vec<String>>, qid: Option<&Ids<'_>>) -> PyResult<RankSet> {
-        let ranker = &self.model.ranker;
-        let (features, columns) = asked(x, names, &ranker.columns)?;
-        check_finite(&features, &columns, ranker.missing)?;
+    fn ready(&self, x: &Rows<'_>, names: Option<Vec<String>>, qid: Option<&Ids<'_>>) -> PyResult<Ready<'static, Rank>> {
+        let ranker = &self.fitted.model;
+        let (features, columns) = asked(x, names, &ranker.inputs.columns)?;
+        check_finite(&features, &columns, ranker.inputs.missing)?;
         let rows = features.rows();
-        let (mut set, _) = rank_set(features, columns, None, qid, rows)?;
-        ranker.prepare(&mut set).map_err(raised)?;
-        Ok(set)
+        let (set, _) = rank_set(features, columns, None, qid, rows)?;
+        ranker.prepare_owned(set).map_err(raised)
     }
 }
 
@@ -89,18 +85,18 @@ impl Ranker {
         qid: Option<Ids<'py>>,
         threads: Option<NonZeroUsize>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let ranker = &self.model.ranker;
+        let ranker = &self.fitted.model;
         // One pass over X where queries do not matter: a weighted sum is finite only where every value is.
-        if ranker.missing == Missing::Error {
-            let (features, columns) = asked(&x, names.clone(), &ranker.columns)?;
-            let made = (columns == ranker.columns)
+        if ranker.inputs.missing == Missing::Error {
+            let (features, columns) = asked(&x, names.clone(), &ranker.inputs.columns)?;
+            let made = (columns == ranker.inputs.columns)
                 .then(|| work(py, threads, || Ok(ranker.row_scores(&features).filter(|scores| all_finite(scores)))));
             if let Some(scores) = made.transpose()?.flatten() {
                 return Ok(scores.into_pyarray(py));
             }
         }
-        let set = self.set(&x, names, qid.as_ref())?;
-        let scores = work(py, threads, || Ok(set.in_input_order(ranker.scores(&set)?)))?;
+        let ready = self.ready(&x, names, qid.as_ref())?;
+        let scores = work(py, threads, || Ok(ready.set().in_input_order(ranker.scores(&ready)?)))?;
         Ok(scores.into_pyarray(py))
     }
 
@@ -114,15 +110,14 @@ impl Ranker {
         qid: Option<Ids<'py>>,
         threads: Option<NonZeroUsize>,
     ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
-        let ranker = &self.model.ranker;
-        let set = self.set(&x, names, qid.as_ref())?;
-        let k = ranker.places.len();
+        let ranker = &self.fitted.model;
+        let ready = self.ready(&x, names, qid.as_ref())?;
+        let (set, k) = (ready.set(), ranker.places.len());
         let (places, first, rank) = work(py, threads, || {
             let (mut places, mut first, mut rank) =
                 (vec![0.0; set.rows() * k], vec![0.0; set.rows()], vec![0.0; set.rows()]);
-            let (_, all) = ranker.all_place_probabilities(&set, &set.all())?;
-            for (q, all) in all.into_iter().enumerate() {
-                for (row, of) in set.span(q).zip(all) {
+            for (q, said) in ranker.predict(&ready, &set.all(), true)?.into_iter().enumerate() {
+                for (row, of) in set.span(q).zip(said.places.unwrap_or_default()) {
                     let row = set.input_row(row);
                     places[row * k..row * k + of.places.len()].copy_from_slice(&of.places);
                     (first[row], rank[row]) = (of.first_k, of.expected_rank);
@@ -143,7 +138,8 @@ impl Ranker {
         above: usize,
         below: usize,
     ) -> PyResult<Vec<Reason>> {
-        let set = self.set(&x, names, qid.as_ref())?;
+        let ready = self.ready(&x, names, qid.as_ref())?;
+        let set = ready.set();
         let stored = |row: usize| (0..set.rows()).find(|&at| set.input_row(at) == row);
         let wrong = |expected: &str, found: String| raised(ordain::Error::Data { expected: expected.into(), found });
         let (Some(a), Some(b)) = (stored(above), stored(below)) else {
@@ -156,31 +152,48 @@ impl Ranker {
                 format!("{above} of query {:?} and {below} of another", set.query(q)),
             ));
         }
-        let all = self.model.ranker.explain(&set, q, a, b).map_err(raised)?;
+        let all = self.fitted.model.explain(&ready, q, a, b).map_err(raised)?;
         Ok(all.iter().map(|c| (c.column, c.above, c.below, c.difference, c.weight, c.contribution)).collect())
+    }
+
+    /// The answers of the command line, as JSON: the ranked list of each query.
+    #[allow(clippy::too_many_arguments)]
+    fn answers(
+        &self,
+        py: Python<'_>,
+        x: Rows<'_>,
+        names: Option<Vec<String>>,
+        qid: Option<Ids<'_>>,
+        top: Option<usize>,
+        probabilities: bool,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<Vec<String>> {
+        let ready = self.ready(&x, names, qid.as_ref())?;
+        let want = Want { top, probabilities };
+        lines(&work(py, threads, || Rank::predict(&self.fitted.model, &ready, &ready.set().all(), want))?)
     }
 
     /// Whether a score depends on the query that a document stands in.
     #[getter]
     fn by_query(&self) -> bool {
-        let ranker = &self.model.ranker;
+        let ranker = &self.fitted.model;
         let blocks =
             ranker.expansion.as_ref().is_some_and(|expansion| expansion.parts.iter().any(|part| part.query.is_some()));
-        blocks || matches!(ranker.scale, Scale::Query | Scale::Minmax)
+        blocks || matches!(ranker.inputs.scale, Scale::Query | Scale::Minmax)
     }
 
     /// The weights on scaled features; none with a kernel.
     #[getter]
     fn weights<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
-        let ranker = &self.model.ranker;
+        let ranker = &self.fitted.model;
         ranker.expansion.is_none().then(|| PyArray1::from_slice(py, &ranker.weights))
     }
 
     /// What the head places are worth, of models with probabilities of places.
     #[getter]
     fn discounts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, &self.model.ranker.places)
+        PyArray1::from_slice(py, &self.fitted.model.places)
     }
 }
 
-model_methods!(Ranker, Header, model_file::to_bytes, model_file::save);
+model_methods!(Ranker);

@@ -1,18 +1,19 @@
 //! Annotators.
 
 use crate::input::{Lists, Rows, asked, check_finite, learned, lists};
-use crate::model::{Run, chosen_metric, method, model_methods};
+use crate::model::{Run, chosen_metric, lines, method, model_methods};
 use crate::raised;
-use crate::work::{watched, work};
+use crate::work::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use ordain::answer::{self, Want};
 use ordain::ask::{self, Count, Known, Strategy};
 use ordain::data::{Columns, LabelSet};
 use ordain::matrix::Features;
 use ordain::method::annotator::ranked;
-use ordain::method::{FittedTags, LabelPrediction, LabelReason, LabelWork, Method, TagTraining, Task, Trainer};
+use ordain::method::{Annotate, AnyMethod, LabelPrediction, LabelReason, LabelWork, Trainer};
 use ordain::metric::Convention;
-use ordain::model_file::{self, TagHeader};
 use ordain::structure::star::{Clamp, Subsets};
+use ordain::task::{Fitted, Model, Ready, Task};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
@@ -21,7 +22,7 @@ use std::num::NonZeroUsize;
 /// A fitted annotator.
 #[pyclass(frozen, module = "ordain._ordain")]
 pub(crate) struct Annotator {
-    pub(crate) model: FittedTags,
+    pub(crate) fitted: Fitted<Annotate>,
 }
 
 /// Lists of labels that were asked about, one for each row, and the answers.
@@ -49,20 +50,14 @@ pub(crate) fn fit_tags(
     valid_from: Option<usize>,
     run: Run<'_>,
 ) -> PyResult<(Annotator, Option<PyErr>)> {
-    let Method::Annotate(method) = method(name, &settings)? else {
-        return Err(raised(ordain::Error::unknown("method that annotates", name, Method::NAMES)));
+    let AnyMethod::Annotate(method) = method(name, &settings)? else {
+        let known = Annotate::METHODS.iter().map(|(name, _)| *name);
+        return Err(raised(ordain::Error::unknown("method that annotates", name, known)));
     };
-    let (by, missing, refit, seed) = (run.by("bep", Task::Annotate)?, run.missing()?, run.refit, run.seed);
-    let mut set = labelled(learned(&x, names, missing)?, labels, &yes, unknown.as_ref())?;
-    let all = set.all();
-    let (train, valid) = all.split_at(valid_from.unwrap_or(all.len()).min(all.len()));
-    let valid = valid_from.map(|_| valid);
-    let means = set.fill(missing, train);
-    let (model, raise) = watched(py, run.threads, run.callback.as_ref(), |watch| {
-        let means = means.as_deref();
-        method.fit(&TagTraining { set: &set, train, valid, by, refit, seed, missing, means }, watch)
-    })?;
-    Ok((Annotator { model }, raise))
+    let set = labelled(learned(&x, names, run.missing()?)?, labels, &yes, unknown.as_ref())?;
+    let first = valid_from.unwrap_or(set.len());
+    let (fitted, raise) = run.fit::<Annotate>(py, &method, set, first, valid_from.is_some())?;
+    Ok((Annotator { fitted }, raise))
 }
 
 /// Items with labels.
@@ -97,19 +92,18 @@ fn clamps((labels, yes): &Answers<'_>, rows: usize, n: usize) -> PyResult<Vec<Ve
 impl Annotator {
     /// Features that the model was given.
     fn features(&self, x: &Rows<'_>, names: Option<Vec<String>>) -> PyResult<(Features, Columns)> {
-        let annotator = &self.model.annotator;
-        let (features, columns) = asked(x, names, &annotator.columns)?;
-        check_finite(&features, &columns, annotator.missing)?;
+        let annotator = &self.fitted.model;
+        let (features, columns) = asked(x, names, &annotator.inputs.columns)?;
+        check_finite(&features, &columns, annotator.inputs.missing)?;
         Ok((features, columns))
     }
 
     /// Items without labels, as the model wants them.
-    fn set(&self, x: &Rows<'_>, names: Option<Vec<String>>) -> PyResult<LabelSet> {
+    fn ready(&self, x: &Rows<'_>, names: Option<Vec<String>>) -> PyResult<Ready<'static, Annotate>> {
         let (features, columns) = self.features(x, names)?;
         let none = vec![vec![]; features.rows()];
-        let mut set = LabelSet::new(features, columns, self.model.annotator.labels.clone(), none).map_err(raised)?;
-        self.model.annotator.prepare(&mut set).map_err(raised)?;
-        Ok(set)
+        let set = LabelSet::new(features, columns, self.fitted.model.labels.clone(), none).map_err(raised)?;
+        self.fitted.model.prepare_owned(set).map_err(raised)
     }
 
     /// What the model says of items; one value of each that `pick` picks, as rows of an array.
@@ -120,17 +114,18 @@ impl Annotator {
         threads: Option<NonZeroUsize>,
         pick: impl Fn(LabelPrediction) -> Vec<T> + Send + Sync,
     ) -> PyResult<Bound<'py, PyArray2<T>>> {
-        let (set, n) = (self.set(x, names)?, self.model.annotator.labels.len());
+        let (ready, n) = (self.ready(x, names)?, self.fitted.model.labels.len());
+        let set = ready.set();
         let known = answers.map(|answers| clamps(answers, set.len(), n)).transpose()?.unwrap_or_default();
         let values: Vec<T> = work(py, threads, || {
-            let all = self.model.annotator.predict_known(&set, &set.all(), &known)?;
+            let all = self.fitted.model.predict_known(&ready, &set.all(), &known)?;
             Ok(all.into_par_iter().flat_map_iter(pick).collect())
         })?;
         values.into_pyarray(py).reshape([set.len(), n])
     }
 }
 
-model_methods!(Annotator, TagHeader, model_file::tags_to_bytes, model_file::save_tags);
+model_methods!(Annotator);
 
 #[pymethods]
 impl Annotator {
@@ -198,12 +193,13 @@ impl Annotator {
         unknown: Option<Lists<'_>>,
         threads: Option<NonZeroUsize>,
     ) -> PyResult<(f64, Vec<String>)> {
-        let (metric, annotator) = (chosen_metric(&by.0, Task::Annotate)?, &self.model.annotator);
+        let (metric, annotator) = (chosen_metric(&by.0, Annotate::WORDS)?, &self.fitted.model);
         let by: Convention = by.1.parse().map_err(raised)?;
-        let mut set = labelled(self.features(&x, names)?, labels, &yes, unknown.as_ref())?;
-        let (_, strange) = annotator.prepare(&mut set).map_err(raised)?;
-        let value = work(py, threads, || Ok(annotator.evaluate(&set, &set.all(), &[metric], &by)?.mean(0)))?;
-        Ok((if metric.is_loss() { -value } else { value }, strange))
+        let set = labelled(self.features(&x, names)?, labels, &yes, unknown.as_ref())?;
+        let ready = annotator.prepare_owned(set).map_err(raised)?;
+        let all = ready.set().all();
+        let value = work(py, threads, || Ok(annotator.evaluate(&ready, &all, &[metric], &by)?.mean(0)))?;
+        Ok((if metric.is_loss() { -value } else { value }, ready.differ().labels.clone()))
     }
 
     /// The next label to ask about, for one row; none where nothing is left to ask.
@@ -221,11 +217,11 @@ impl Annotator {
         threads: Option<NonZeroUsize>,
     ) -> PyResult<Option<Asked>> {
         let strategy: Strategy = strategy.parse().map_err(raised)?;
-        let (set, annotator) = (self.set(&x, names)?, &self.model.annotator);
-        let clamp = clamps(&answers, set.len(), annotator.labels.len())?.pop().unwrap_or_default();
+        let (ready, annotator) = (self.ready(&x, names)?, &self.fitted.model);
+        let clamp = clamps(&answers, ready.set().len(), annotator.labels.len())?.pop().unwrap_or_default();
         let given = clamp.iter().filter(|&&clamp| clamp != Clamp::Free).count() + skipped.len();
         work(py, threads, || {
-            let (item, mut scratch) = (annotator.score(&set, &*annotator.scaled(&set)?, 0)?, LabelWork::default());
+            let (item, mut scratch) = (annotator.score(&ready, 0)?, LabelWork::default());
             let known = Known { count: k.map_or(Count::Learned, Count::Told), clamp: &clamp, skipped: &skipped };
             let mut random = ask::generator(seed, 0, given);
             let Some(next) = ask::next(annotator, &item, &known, strategy, &mut random, &mut scratch)? else {
@@ -256,13 +252,14 @@ impl Annotator {
         below: Option<usize>,
         threads: Option<NonZeroUsize>,
     ) -> PyResult<Vec<Reason>> {
-        let (set, annotator) = (self.set(&x, names)?, &self.model.annotator);
+        let (ready, annotator) = (self.ready(&x, names)?, &self.fitted.model);
+        let set = ready.set();
         let wrong = |expected: &str, found: String| ordain::Error::Data { expected: expected.into(), found };
         if row >= set.len() {
             return Err(raised(wrong("a row of X", format!("{row} of {}", set.len()))));
         }
         let reasons = work(py, threads, || {
-            let said = annotator.predict(&set, &[row as u32])?;
+            let said = annotator.predict(&ready, &[row as u32])?;
             let mut rest = said.iter().flat_map(|item| ranked(&item.values)).map(|label| label as usize);
             let mut other = |given: Option<usize>| rest.find(|&label| given != Some(label));
             let (above, below) = match above {
@@ -270,7 +267,7 @@ impl Annotator {
                 None => (other(below), below.or_else(|| other(None))),
             };
             match (above, below) {
-                (Some(above), Some(below)) if above != below => annotator.explain(&set, row, above, below),
+                (Some(above), Some(below)) if above != below => annotator.explain(&ready, row, above, below),
                 _ => Err(wrong("two different labels", "one".into())),
             }
         })?;
@@ -281,9 +278,25 @@ impl Annotator {
         Ok(reasons.into_iter().map(one).collect())
     }
 
+    /// The answers of the command line, as JSON: the ranked labels of each item.
+    fn answers(
+        &self,
+        py: Python<'_>,
+        x: Rows<'_>,
+        names: Option<Vec<String>>,
+        top: Option<usize>,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<Vec<String>> {
+        let ready = self.ready(&x, names)?;
+        let want = Want { top, ..Want::default() };
+        lines(&work(py, threads, || {
+            <Annotate as answer::Answers>::predict(&self.fitted.model, &ready, &ready.set().all(), want)
+        })?)
+    }
+
     /// The number of a label.
     fn label(&self, name: &str) -> PyResult<usize> {
-        let labels = &self.model.annotator.labels;
+        let labels = &self.fitted.model.labels;
         let found = labels.iter().position(|label| label == name);
         found.ok_or_else(|| raised(ordain::Error::unknown("label", name, labels)))
     }
@@ -291,9 +304,9 @@ impl Annotator {
     /// Weights on scaled features, one row for each label, and what is added to each label.
     #[allow(clippy::type_complexity)]
     fn linear<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>)> {
-        let annotator = &self.model.annotator;
+        let annotator = &self.fitted.model;
         let (weights, added) = annotator.linear();
-        let (n, d) = (annotator.labels.len(), annotator.columns.names.len());
+        let (n, d) = (annotator.labels.len(), annotator.inputs.columns.names.len());
         let rows: Vec<f64> = (0..n).flat_map(|label| weights.iter().skip(label).step_by(n).copied()).collect();
         Ok((rows.into_pyarray(py).reshape([n, d])?, added.into_pyarray(py)))
     }
@@ -301,7 +314,7 @@ impl Annotator {
     /// The links, one row for each label of the core.
     #[getter]
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let star = &self.model.annotator.star;
+        let star = &self.fitted.model.star;
         let core = star.core().len();
         let links: Vec<f64> = (0..core).flat_map(|c| star.links(c)).copied().collect();
         links.into_pyarray(py).reshape([core, star.len()])
@@ -310,12 +323,12 @@ impl Annotator {
     /// Whether labels have probabilities.
     #[getter]
     fn probabilistic(&self) -> bool {
-        self.model.annotator.trainer == Trainer::Likelihood
+        self.fitted.model.trainer == Trainer::Likelihood
     }
 
     /// Whether it does worse on validation than a classifier for each label.
     #[getter]
     fn below_floor(&self) -> bool {
-        self.model.facts.below_floor()
+        self.fitted.facts.below_floor()
     }
 }

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-
 # A shell that starts the tests in the background makes them ignore SIGINT; tests of interrupts need it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

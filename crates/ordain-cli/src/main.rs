@@ -5,6 +5,7 @@ mod plan;
 mod report;
 mod run;
 mod screen;
+mod show;
 
 use anyhow::Result;
 use clap::{CommandFactory, FromArgMatches};

@@ -2,10 +2,10 @@
 
 use crate::args;
 use anyhow::Result;
-use ordain::data::Missing;
-use ordain::data::{LabelReading, MatchReading, PointFeature};
-use ordain::method::{Method, Task};
+use ordain::data::{Holds, LabelReading, MatchReading, Missing, PointFeature};
+use ordain::method::{Annotate, AnyMethod, Match, Rank};
 use ordain::metric::{Convention, Discount, Empty, Gain, Metric, Short, Ties};
+use ordain::task::{Task, Words};
 
 /// A mistake in what was typed: exit code 2.
 #[derive(Debug)]
@@ -30,8 +30,8 @@ pub(crate) fn usage<T>(result: ordain::Result<T>) -> Result<T> {
     result.map_err(|error| Usage(error.to_string()).into())
 }
 
-pub(crate) fn method(name: &str, settings: &[String]) -> Result<Method> {
-    usage(Method::parse(name, settings))
+pub(crate) fn method(name: &str, settings: &[String]) -> Result<AnyMethod> {
+    usage(AnyMethod::parse(name, settings))
 }
 
 pub(crate) fn metric(text: &str) -> Result<Metric> {
@@ -44,30 +44,159 @@ pub(crate) struct Measures {
     pub(crate) convention: Convention,
 }
 
-/// What is measured where nothing is said.
-fn usual_metrics(task: Task) -> &'static [&'static str] {
-    match task {
-        Task::Rank => &["ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map"],
-        Task::Annotate => &["bep", "bep_learned", "p@5", "ap", "rankloss", "f1"],
-        Task::Match => &["hamming", "accuracy", "precision", "recall", "f1", "nll", "ece"],
+/// An option that only some tasks have, and what is said with another.
+struct Rule {
+    option: &'static str,
+    tasks: &'static [Holds],
+    otherwise: fn(&str, &Words) -> String,
+}
+
+const POINTS: fn(&str, &Words) -> String =
+    |option, _| format!("{option} is for points, which matchmap and matchmargin match");
+const RULES_OF_METRICS: fn(&str, &Words) -> String =
+    |option, _| format!("{option} is for metrics of rankings and labels; those of matches have one rule: leave it out");
+const WITH_CONVENTIONS: &[Holds] = &[Holds::Queries, Holds::Items];
+
+/// The table of options and tasks: every refusal of an option by a task is made here.
+const RULES: &[Rule] = &[
+    Rule { option: "--features", tasks: &[Holds::Problems], otherwise: POINTS },
+    Rule { option: "--pairs", tasks: &[Holds::Problems], otherwise: POINTS },
+    Rule {
+        option: "--check",
+        tasks: &[Holds::Problems],
+        otherwise: |_, _| "--check is for models that match; this one does not: use --top K".into(),
+    },
+    Rule {
+        option: "--left",
+        tasks: &[Holds::Problems],
+        otherwise: |_, _| "--left is for models that match; this one does not: use --above and --below".into(),
+    },
+    Rule {
+        option: "--run",
+        tasks: &[Holds::Queries],
+        otherwise: |_, words| {
+            let more = if words.file == Holds::Problems { ", --check N" } else { "" };
+            format!("--run is for models that rank; this one {}: use --top K{more} or --json", words.does)
+        },
+    },
+    Rule {
+        option: "--folds",
+        tasks: &[Holds::Queries],
+        otherwise: |_, words| {
+            let what = if words.file == Holds::Items { "items with labels" } else { "problems of matching" };
+            format!(
+                "--folds reads the layouts of ranking data; for {what} give --cv 5 FILE, or --train FILE --test FILE"
+            )
+        },
+    },
+    Rule { option: "--convention", tasks: WITH_CONVENTIONS, otherwise: RULES_OF_METRICS },
+    Rule { option: "--gain", tasks: WITH_CONVENTIONS, otherwise: RULES_OF_METRICS },
+    Rule { option: "--discount", tasks: WITH_CONVENTIONS, otherwise: RULES_OF_METRICS },
+    Rule { option: "--empty", tasks: WITH_CONVENTIONS, otherwise: RULES_OF_METRICS },
+    Rule { option: "--short", tasks: WITH_CONVENTIONS, otherwise: RULES_OF_METRICS },
+    Rule { option: "--ties", tasks: WITH_CONVENTIONS, otherwise: RULES_OF_METRICS },
+    Rule { option: "--relevant-from", tasks: WITH_CONVENTIONS, otherwise: RULES_OF_METRICS },
+];
+
+/// Refuses the options of a command that its task does not have.
+fn allow(task: &Words, given: &[(&str, bool)]) -> Result<()> {
+    for (option, _) in given.iter().filter(|(_, given)| *given) {
+        if let Some(rule) = RULES.iter().find(|rule| rule.option == *option && !rule.tasks.contains(&task.file)) {
+            return Err(Usage((rule.otherwise)(option, task)).into());
+        }
+    }
+    Ok(())
+}
+
+fn points(points: &args::Points) -> [(&'static str, bool); 2] {
+    [("--features", points.features.is_some()), ("--pairs", points.pairs.is_some())]
+}
+
+/// What can be refused of a fit before any file is read.
+pub(crate) fn check_fit(args: &args::Fit, method: &AnyMethod) -> Result<()> {
+    allow(method.task(), &points(&args.points))?;
+    if args.resume && !method.resumes() && method.task().file != Holds::Queries {
+        return Err(Usage(format!(
+            "--resume: {} cannot go on from an interrupted model: leave it out and fit anew",
+            method.name()
+        ))
+        .into());
+    }
+    if args.points.pairs.is_some() && args.valid.is_some() {
+        return Err(Usage(
+            "--pairs and --valid: the column split of the pairs says what is for validation; leave out --valid".into(),
+        )
+        .into());
+    }
+    Ok(())
+}
+
+/// A model has its own features of points.
+fn no_features(points: &args::Points) -> Result<()> {
+    match points.features {
+        Some(_) => Err(Usage("a model knows the features that it takes: leave out --features".into()).into()),
+        None => Ok(()),
     }
 }
 
-/// The metric of a choice by validation, and its rules: the same in `fit` and `compare`, so that what wins in the one is what the other makes.
-/// Matchers know their own metric where nothing was said (f1 with null=true).
-pub(crate) fn choose_by(args: &args::Choosing, rules: &args::Rules, task: Task) -> Result<(Metric, Convention)> {
-    let usual = match task {
-        Task::Rank => "ndcg@10",
-        Task::Annotate => "bep",
-        Task::Match => "hamming",
+pub(crate) fn check_predict(args: &args::Predict, task: &Words) -> Result<()> {
+    allow(task, &[("--check", args.check.is_some()), ("--run", args.run.is_some())])?;
+    allow(task, &points(&args.points))?;
+    no_features(&args.points)
+}
+
+pub(crate) fn check_explain(args: &args::Explain, task: &Words) -> Result<()> {
+    allow(task, &[("--left", args.left.is_some())])?;
+    allow(task, &points(&args.points))?;
+    no_features(&args.points)?;
+    if args.query.is_none() && task.file != Holds::Problems {
+        explained(None)?;
+    }
+    let what = match task.file {
+        Holds::Queries => "document",
+        Holds::Items => "label",
+        Holds::Problems => "right item",
     };
-    let by = metric(args.choose_by.as_deref().unwrap_or(usual))?;
-    of_task(by, task, "--choose-by")?;
+    match (&args.above, &args.below) {
+        (Some(above), Some(below)) if above == below => {
+            Err(Usage(format!("--above and --below name the same {what}; give two")).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn check_evaluate(args: &args::Evaluate, task: &Words, model: bool) -> Result<()> {
+    allow(task, &points(&args.points))?;
+    if model { no_features(&args.points) } else { Ok(()) }
+}
+
+pub(crate) fn check_compare(args: &args::Compare, task: &Words) -> Result<()> {
+    allow(task, &[("--folds", args.folds.is_some())])?;
+    allow(task, &points(&args.points))
+}
+
+pub(crate) fn check_inspect(args: &args::Inspect, task: &Words) -> Result<()> {
+    allow(task, &points(&args.points))
+}
+
+pub(crate) fn check_convert(args: &args::Convert, task: &Words) -> Result<()> {
+    allow(task, &points(&args.points))
+}
+
+/// The metric of a choice by validation if one was asked for, and its rules: the same in `fit` and `compare`, so that what wins in the
+/// one is what the other makes.
+pub(crate) fn choose_by(
+    args: &args::Choosing,
+    rules: &args::Rules,
+    task: &Words,
+) -> Result<(Option<Metric>, Convention)> {
+    let by = args.choose_by.as_deref().map(metric).transpose()?;
+    by.map_or(Ok(()), |by| of_task(by, task, "--choose-by"))?;
     Ok((by, convention(rules, task)?))
 }
 
 /// Refuses a metric of another task.
-fn of_task(metric: Metric, task: Task, option: &str) -> Result<()> {
+fn of_task(metric: Metric, task: &Words, option: &str) -> Result<()> {
     match task.check_metric(metric) {
         Err(ordain::Error::Setting { expected, found, .. }) => {
             Err(Usage(format!("{option}: expected {expected}; found {found}")).into())
@@ -79,12 +208,12 @@ fn of_task(metric: Metric, task: Task, option: &str) -> Result<()> {
 /// Refuses what is no metric or convention, before anything says which task it is about.
 pub(crate) fn check_measures(args: &args::Metrics) -> Result<()> {
     args.metric.iter().try_for_each(|text| metric(text.trim()).map(drop))?;
-    convention(&args.rules, Task::Rank).map(drop)
+    convention(&args.rules, Rank::WORDS).map(drop)
 }
 
-pub(crate) fn measures(args: &args::Metrics, task: Task) -> Result<Measures> {
+pub(crate) fn measures(args: &args::Metrics, task: &Words) -> Result<Measures> {
     let mut metrics: Vec<Metric> = vec![];
-    let usual: Vec<String> = usual_metrics(task).iter().map(|&name| name.to_owned()).collect();
+    let usual: Vec<String> = task.metrics.iter().map(|&name| name.to_owned()).collect();
     for text in if args.metric.is_empty() { &usual } else { &args.metric } {
         let metric = metric(text.trim())?;
         of_task(metric, task, "--metric")?;
@@ -96,22 +225,19 @@ pub(crate) fn measures(args: &args::Metrics, task: Task) -> Result<Measures> {
 }
 
 /// The rules of metrics; those of matches have none to choose from.
-fn convention(args: &args::Rules, task: Task) -> Result<Convention> {
-    let given = [
-        ("--convention", args.convention.is_some()),
-        ("--gain", args.gain.is_some()),
-        ("--discount", args.discount.is_some()),
-        ("--empty", args.empty.is_some()),
-        ("--short", args.short.is_some()),
-        ("--ties", args.ties.is_some()),
-        ("--relevant-from", args.relevant_from.is_some()),
-    ];
-    if let Some((option, _)) = given.iter().find(|(_, given)| *given && task == Task::Match) {
-        return Err(Usage(format!(
-            "{option} is for metrics of rankings and labels; those of matches have one rule: leave it out"
-        ))
-        .into());
-    }
+fn convention(args: &args::Rules, task: &Words) -> Result<Convention> {
+    allow(
+        task,
+        &[
+            ("--convention", args.convention.is_some()),
+            ("--gain", args.gain.is_some()),
+            ("--discount", args.discount.is_some()),
+            ("--empty", args.empty.is_some()),
+            ("--short", args.short.is_some()),
+            ("--ties", args.ties.is_some()),
+            ("--relevant-from", args.relevant_from.is_some()),
+        ],
+    )?;
     let mut convention: Convention = usage(args.convention.as_deref().unwrap_or("standard").parse())?;
     if let Some(gain) = args.gain {
         convention.gain = match gain {
@@ -163,7 +289,7 @@ pub(crate) fn missing(args: &args::Reading) -> Missing {
 }
 
 /// How items with labels are read.
-pub(crate) fn tag_reading(args: &args::Reading) -> LabelReading {
+pub(crate) fn label_reading(args: &args::Reading) -> LabelReading {
     LabelReading { missing: missing(args), labels: args.labels.clone(), ..LabelReading::default() }
 }
 
@@ -178,29 +304,19 @@ pub(crate) fn match_reading(reading: &args::Reading, points: &args::Points) -> R
     })
 }
 
-/// Refuses options of matching with another task.
-pub(crate) fn no_points(points: &args::Points) -> Result<()> {
-    let given = [("--features", points.features.is_some()), ("--pairs", points.pairs.is_some())];
-    match given.iter().find(|(_, given)| *given) {
-        None => Ok(()),
-        Some((name, _)) => Err(Usage(format!("{name} is for points, which matchmap and matchmargin match")).into()),
-    }
-}
-
 /// The methods of each task, for `ordain fit --help`.
 pub(crate) fn methods_help() -> String {
-    let of = |task: Task| {
-        let right = |name: &&&str| Method::named(name).is_ok_and(|method| method.task() == task);
-        let names: Vec<&str> = Method::NAMES.iter().filter(right).copied().collect();
-        format!("{} ({})", names.join(", "), task.name())
+    let all = AnyMethod::all();
+    let of = |task: &Words| {
+        let names: Vec<&str> = all.iter().filter(|m| m.task() == task).map(AnyMethod::name).collect();
+        format!("{} ({})", names.join(", "), task.name)
     };
-    format!("The method: {}", [Task::Rank, Task::Annotate, Task::Match].map(of).join("; "))
+    format!("The method: {}", [Rank::WORDS, Annotate::WORDS, Match::WORDS].map(of).join("; "))
 }
 
-/// Who can go on from an interrupted model, for `ordain fit --help`.
+/// Who can continue an interrupted fit, for `ordain fit --help`.
 pub(crate) fn resume_help() -> String {
-    let resumes = |name: &&&str| matches!(Method::named(name), Ok(Method::Rank(method)) if method.resumes());
-    let names: Vec<&str> = Method::NAMES.iter().filter(resumes).copied().collect();
+    let names: Vec<&str> = AnyMethod::all().iter().filter(|m| m.resumes()).map(AnyMethod::name).collect();
     format!(
         "Go on from the interrupted model at the output, to the same result as without the interruption ({})",
         names.join(" and ")
@@ -210,9 +326,8 @@ pub(crate) fn resume_help() -> String {
 /// The settings of all methods, for `ordain fit --help`.
 pub(crate) fn settings_help() -> String {
     let mut text = String::new();
-    for name in Method::NAMES {
-        let Ok(method) = Method::named(name) else { continue };
-        text += &format!("Settings of {name} (--set NAME=VALUE):\n");
+    for method in AnyMethod::all() {
+        text += &format!("Settings of {} (--set NAME=VALUE):\n", method.name());
         for setting in method.settings() {
             text += &format!(
                 "  {:<11} {} [default: {}]\n              {}\n",

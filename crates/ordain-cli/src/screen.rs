@@ -3,6 +3,7 @@
 use crate::args::Common;
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
 use serde_json::{Map, Value};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
@@ -33,9 +34,9 @@ impl Screen {
         Ok(())
     }
 
-    /// One JSON document on a line of its own.
-    pub(crate) fn document(&self, value: &Value) -> Result<()> {
-        self.data(&format!("{value}\n"))
+    /// One answer as a JSON document on a line of its own.
+    pub(crate) fn answer(&self, answer: &impl Serialize) -> Result<()> {
+        self.data(&(serde_json::to_string(answer)? + "\n"))
     }
 
     /// A word to the person, to standard error.

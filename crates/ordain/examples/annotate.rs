@@ -5,11 +5,12 @@
 
 use ordain::ask::{self, Count, Known, Strategy};
 use ordain::data::{LabelReading, read_labels, split, synthetic::Scenes};
-use ordain::method::{CStar, LabelWork, TagTraining};
+use ordain::method::{CStar, LabelWork};
 use ordain::metric::{Convention, Metric};
 use ordain::random::Random;
 use ordain::solver::run::Watch;
 use ordain::structure::star::Clamp;
+use ordain::task::{Method, Model, Training};
 
 fn main() -> ordain::Result<()> {
     let set = match std::env::args_os().nth(1) {
@@ -20,12 +21,13 @@ fn main() -> ordain::Result<()> {
 
     let (train, test) = split::hold_out(&set.all());
     let method: CStar = "cstar[core=5,lambda=1e-3,link_lambda=1e-3]".parse()?;
-    let annotator = method.fit(&TagTraining::new(&set, &train), &Watch::NOBODY)?.annotator;
+    let annotator = method.fit(&Training::new(&set, &train), &Watch::NOBODY)?.model;
     for (a, b, weight) in annotator.strongest_links(3) {
         println!("link {a} - {b}: {weight:+.2}");
     }
+    let ready = annotator.prepare(&set)?;
     let metrics: [Metric; 2] = ["bep".parse()?, "bep_learned".parse()?];
-    let result = annotator.evaluate(&set, &test, &metrics, &Convention::STANDARD)?;
+    let result = annotator.evaluate(&ready, &test, &metrics, &Convention::STANDARD)?;
     println!(
         "precision at the number of labels: {:.3} where it is told, {:.3} where it is not",
         result.mean(0),
@@ -34,8 +36,7 @@ fn main() -> ordain::Result<()> {
 
     // ten questions about the first item held out, answered from its labels
     let item = test[0] as usize;
-    let scaled = annotator.scaled(&set)?;
-    let scored = annotator.score(&set, &scaled, item)?;
+    let scored = annotator.score(&ready, item)?;
     let (mut clamp, mut work, mut random) = (vec![Clamp::Free; set.labels.len()], LabelWork::default(), Random::new(0));
     for _ in 0..10 {
         let known = Known { count: Count::Learned, clamp: &clamp, skipped: &[] };

@@ -8,10 +8,11 @@
 
 use ordain::data::synthetic::Levels;
 use ordain::data::{ItemRows, LabelReading, LabelSet, RankSet, Retrieval, read_labels, write};
-use ordain::method::{RankMethod, Training};
-use ordain::metric::{Convention, evaluate};
+use ordain::method::RankMethod;
+use ordain::metric::Convention;
 use ordain::solver::run::Watch;
 use ordain::surrogate::pair_hinge::PairHinge;
+use ordain::task::{Method, Model, Training};
 use ordain::traits::{Stop, Surrogate};
 use std::path::{Path, PathBuf};
 
@@ -60,12 +61,12 @@ fn rows(size: &str, folds: &[Fold], blocks: bool, scale: &str) -> Done {
             let method: RankMethod =
                 format!("{method},scale={scale},blocks={blocks},gamma=1,lambda={:e}]", 1.0 / pairs).parse()?;
             let start = cpu();
-            let model = method.fit(&Training::new(set, units), &Watch::NOBODY)?;
+            let fitted = method.fit(&Training::new(set, units), &Watch::NOBODY)?;
             let seconds = cpu() - start;
-            let core = model.facts.core.as_ref().ok_or("a model without core documents")?;
-            capped += usize::from(model.facts.report.stop == Stop::Iterations);
+            let core = fitted.facts.notes.core.as_ref().ok_or("a model without core documents")?;
+            capped += usize::from(fitted.facts.report.stop == Stop::Iterations);
             let (ndcg, by): (_, Convention) = ("ndcg".parse()?, "letor2".parse()?);
-            let ndcg = evaluate(other, asked, &model.ranker.scores(other)?, &[ndcg], &by)?.mean(0);
+            let ndcg = fitted.model.evaluate(&fitted.model.prepare(other)?, asked, &[ndcg], &by)?.mean(0);
             let own = [seconds, pairs, core.pairs.unwrap_or(0) as f64, core.documents as f64, documents as f64, ndcg];
             sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own / folds.len() as f64);
         }

@@ -10,10 +10,11 @@
 
 use ordain::data::{Columns, MatchSet, Problem, Truth, shape_contexts};
 use ordain::matrix::{Features, Matrix};
-use ordain::method::{FittedMatch, MatchMap, MatchMargin, MatchTraining, Matcher};
-use ordain::metric::{Metric, SaidMatches, evaluate_matches};
+use ordain::method::{MatchMap, MatchMargin, MatchPrediction, Matched, Matcher};
+use ordain::metric::{Convention, Metric, SaidMatches, evaluate_matches};
 use ordain::random::Random;
 use ordain::solver::run::Watch;
+use ordain::task::{Method, Model, Training};
 use std::path::Path;
 
 const COMMON: usize = 10;
@@ -82,10 +83,11 @@ fn threshold(
     by_probability: bool,
 ) -> ordain::Result<f64> {
     let by: Metric = "f1".parse()?;
-    let full_of = |units: &[u32]| full.answer(set, units, false);
-    let sure = |m: &ordain::method::Match| if by_probability { m.probability.unwrap_or(0.0) } else { m.score };
-    let f1 = |units: &[u32], said: &[ordain::method::MatchPrediction], least: f64| -> ordain::Result<f64> {
-        let keep = |said: &ordain::method::MatchPrediction| SaidMatches {
+    let ready = full.prepare(set)?;
+    let full_of = |units: &[u32]| full.answer(&ready, units, false);
+    let sure = |m: &Matched| if by_probability { m.probability.unwrap_or(0.0) } else { m.score };
+    let f1 = |units: &[u32], said: &[MatchPrediction], least: f64| -> ordain::Result<f64> {
+        let keep = |said: &MatchPrediction| SaidMatches {
             edges: said.matches.iter().filter(|m| sure(m) >= least).map(|m| m.edge).collect(),
             ..SaidMatches::default()
         };
@@ -102,11 +104,12 @@ fn threshold(
 
 /// F1 on test problems of the null that is best on validation problems.
 fn tuned(set: &MatchSet, [_, valid, test]: &[Vec<u32>; 3], fitted: &Matcher) -> ordain::Result<f64> {
+    let ready = fitted.prepare(set)?;
     let f1 = |null: f64, units: &[u32]| -> ordain::Result<f64> {
         let model = Matcher { null: Some(null), temperature: None, ..fitted.clone() };
-        Ok(model.evaluate(set, units, &["f1".parse()?])?.mean(0))
+        Ok(model.evaluate(&ready, units, &["f1".parse()?], &Convention::STANDARD)?.mean(0))
     };
-    let full = Matcher { null: None, temperature: None, ..fitted.clone() }.answer(set, valid, false)?;
+    let full = Matcher { null: None, temperature: None, ..fitted.clone() }.answer(&ready, valid, false)?;
     let mut best = (f64::NEG_INFINITY, 0.0);
     for null in full.iter().flat_map(|said| &said.matches).map(|m| 0.5 * m.score) {
         let value = f1(null, valid)?;
@@ -127,15 +130,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let mut sums = [0.0; 4];
             for seed in 1..=seeds {
                 let (set, splits) = house(&Path::new(&data).join("matching/cmu-house"), baseline, seed)?;
-                let training =
-                    MatchTraining { valid: Some(&splits[1]), refit: false, ..MatchTraining::new(&set, &splits[0]) };
-                let FittedMatch { matcher, .. } = match method {
+                let training = Training { valid: Some(&splits[1]), refit: false, ..Training::new(&set, &splits[0]) };
+                let fitted = match method {
                     "matchmap" => MatchMap { null: true, ..MatchMap::default() }.fit(&training, &Watch::NOBODY)?,
                     _ => MatchMargin { null: true, ..MatchMargin::default() }.fit(&training, &Watch::NOBODY)?,
                 };
+                let (matcher, by) = (fitted.model, "f1".parse()?);
                 let full = Matcher { null: None, ..matcher.clone() };
+                let ready = matcher.prepare(&set)?;
                 let f1 = [
-                    matcher.evaluate(&set, &splits[2], &["f1".parse()?])?.mean(0),
+                    matcher.evaluate(&ready, &splits[2], &[by], &Convention::STANDARD)?.mean(0),
                     tuned(&set, &splits, &matcher)?,
                     threshold(&set, &splits, &full, false)?,
                     threshold(&set, &splits, &full, true)?,

@@ -7,9 +7,11 @@
 
 use ordain::data::{Columns, MatchSet, Problem, Truth};
 use ordain::matrix::{Features, Matrix};
-use ordain::method::{MatchMargin, MatchTraining};
+use ordain::method::MatchMargin;
+use ordain::metric::Convention;
 use ordain::random::Random;
 use ordain::solver::run::Watch;
+use ordain::task::{Method, Model, Training};
 use std::time::Instant;
 
 const CANDIDATES: usize = 20;
@@ -56,11 +58,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let matrix = Features::Dense(Matrix::new(values, WORTH.len()));
     let set = MatchSet::new(matrix, Columns { names, numbered: false }, problems.to_vec())?;
     println!("3 problems of {n} x {n} with {} edges in all: peak {:.1} MB", set.edges(), peak());
-    let training = MatchTraining { valid: Some(&[1]), refit: false, ..MatchTraining::new(&set, &[0]) };
+    let training = Training { valid: Some(&[1]), refit: false, ..Training::new(&set, &[0]) };
     for calibrate in [false, true] {
         let start = Instant::now();
-        let model = MatchMargin { null: true, calibrate, ..MatchMargin::default() }.fit(&training, &Watch::NOBODY)?;
-        let tried = model.facts.chosen.as_ref().map_or(1, |chosen| chosen.candidates.len());
+        let fitted = MatchMargin { null: true, calibrate, ..MatchMargin::default() }.fit(&training, &Watch::NOBODY)?;
+        let tried = fitted.facts.chosen.as_ref().map_or(1, |chosen| chosen.candidates.len());
         println!(
             "matchmargin[null=true,calibrate={calibrate}]: {:.2} s for {tried} fits and the choice, peak {:.1} MB",
             start.elapsed().as_secs_f64(),
@@ -68,7 +70,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         );
         for margins in [false, true] {
             let start = Instant::now();
-            let said = model.matcher.answer(&set, &[2], margins)?;
+            let said = fitted.model.answer(&fitted.model.prepare(&set)?, &[2], margins)?;
             let by = said[0].sum.map_or("none", |sum| sum.by.name());
             println!(
                 "  predicts {} matches in {:.2} s ({} margins, probabilities by {by}), peak {:.1} MB",
@@ -78,8 +80,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 peak()
             );
         }
-        let result = model.matcher.evaluate(&set, &[2], &["f1".parse()?, "hamming".parse()?])?;
-        println!("  f1 {:.4}, hamming {:.4}; weights {:?}", result.mean(0), result.mean(1), model.matcher.weights);
+        let (ready, metrics) = (fitted.model.prepare(&set)?, ["f1".parse()?, "hamming".parse()?]);
+        let result = fitted.model.evaluate(&ready, &[2], &metrics, &Convention::STANDARD)?;
+        println!("  f1 {:.4}, hamming {:.4}; weights {:?}", result.mean(0), result.mean(1), fitted.model.weights);
     }
     Ok(())
 }

@@ -4,10 +4,11 @@
 #![allow(clippy::print_stdout)] // an example shows what it does
 
 use ordain::data::{MatchReading, read_matches, split, synthetic::Silhouettes};
-use ordain::method::{MatchMethod, MatchTraining};
-use ordain::metric::Metric;
+use ordain::method::MatchMethod;
+use ordain::metric::{Convention, Metric};
 use ordain::solver::run::Watch;
 use ordain::structure::matching::Accuracy;
+use ordain::task::{Method, Model, Training};
 
 fn main() -> ordain::Result<()> {
     let set = match std::env::args_os().nth(1) {
@@ -18,9 +19,10 @@ fn main() -> ordain::Result<()> {
 
     let (train, test) = split::hold_out(&set.all());
     let method: MatchMethod = "matchmap[scale=global,lambda=0.03]".parse()?;
-    let matcher = method.fit(&MatchTraining::new(&set, &train), &Watch::NOBODY)?.matcher;
+    let matcher = method.fit(&Training::new(&set, &train), &Watch::NOBODY)?.model;
+    let ready = matcher.prepare(&set)?;
     let metrics: [Metric; 2] = ["hamming".parse()?, "nll".parse()?];
-    let result = matcher.evaluate(&set, &test, &metrics)?;
+    let result = matcher.evaluate(&ready, &test, &metrics, &Convention::STANDARD)?;
     println!(
         "on {} problems held out: {:.3} of the items matched wrongly, {:.3} nats per problem",
         test.len(),
@@ -30,7 +32,7 @@ fn main() -> ordain::Result<()> {
 
     // the first problem held out: what a person should look at first
     let problem = set.problem(test[0] as usize);
-    let said = matcher.predict(&set, &test[..1])?.remove(0);
+    let said = matcher.predict(&ready, &test[..1])?.remove(0);
     if let Some(sum) = said.sum {
         let near = if sum.accuracy == Accuracy::Exact { "exact" } else { "not exact" };
         println!("problem {}: probabilities by {}, {near}", problem.name, sum.by.name());

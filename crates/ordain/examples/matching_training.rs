@@ -8,12 +8,13 @@
 use ordain::data::read_contours;
 use ordain::data::scale::{Scale, Scaling};
 use ordain::data::synthetic::Silhouettes;
-use ordain::method::{Choice, MatchMap, MatchMargin, MatchTraining, Positive};
+use ordain::method::{Choice, MatchMap, MatchMargin, Positive};
 use ordain::random::Random;
 use ordain::scorer::rows::{self, Rows};
 use ordain::solver::run::Watch;
 use ordain::structure::matching::graph::Graph;
 use ordain::structure::matching::{Engine, engine, huber_law, samples::Samples, subsets};
+use ordain::task::{Method, Training};
 use ordain::traits::Scorer;
 use std::path::Path;
 
@@ -51,7 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for n in [50u32, 100, 200] {
         let (train, valid): (Vec<u32>, Vec<u32>) = ((0..n).collect(), (200..200 + n).collect());
         for lambda in [Some(0.1), Some(0.01), Some(0.001), None] {
-            let mut training = MatchTraining { refit: false, ..MatchTraining::new(&set, &train) };
+            let mut training = Training { refit: false, ..Training::new(&set, &train) };
             let (mut map, mut margin) =
                 (MatchMap::default(), MatchMargin { calibrate: false, ..MatchMargin::default() });
             if let Some(lambda) = lambda {
@@ -78,17 +79,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             last = Some(by_map).filter(|_| lambda == Some(0.01)).or(last);
         }
     }
-    let model = last.ok_or("a model")?;
+    let fitted = last.ok_or("a model")?;
     println!("\ngradient of {PAIRS} pairs, {SAMPLES} samples each (at the end: weights of lambda = 0.01, N = 200)");
     println!(
         "weights  sampler    acceptance  s per pair and gradient  error / |gradient at zero|  exact, s  for {} steps, s per pair",
-        model.facts.report.iterations
+        fitted.facts.report.iterations
     );
     let units: Vec<u32> = (0..PAIRS).collect();
-    let scaling = model.matcher.global.clone().map_or(Scaling::None, Scaling::Global);
+    let scaling = fitted.model.inputs.global.clone().map_or(Scaling::None, Scaling::Global);
     let edges = Rows::new(&set, &units, &scaling);
-    let (zero, mut at_zero) = (vec![0.0; model.matcher.weights.len()], 0.0);
-    for (name, theta) in [("zero", &zero), ("learned", &model.matcher.weights)] {
+    let (zero, mut at_zero) = (vec![0.0; fitted.model.weights.len()], 0.0);
+    for (name, theta) in [("zero", &zero), ("learned", &fitted.model.weights)] {
         for head in [0, 10] {
             let settings = huber_law::Settings { head, cap: 3_000_000 };
             let (mut engines, mut sampler, mut samples) =
@@ -126,7 +127,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 if head == 0 { "huber-law" } else { "deepar" },
                 accepted as f64 / trials as f64,
                 norm(&error) / at_zero,
-                drawn * model.facts.report.iterations as f64
+                drawn * fitted.facts.report.iterations as f64
             );
         }
     }

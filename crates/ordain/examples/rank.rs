@@ -4,9 +4,10 @@
 #![allow(clippy::print_stdout)] // an example shows what it does
 
 use ordain::data::{self, Missing, split, synthetic::Synthetic};
-use ordain::method::{RankMethod, Training};
+use ordain::method::RankMethod;
 use ordain::metric::{Convention, Metric, evaluate, stats};
 use ordain::solver::run::Watch;
+use ordain::task::{Method, Model, Training};
 
 fn main() -> ordain::Result<()> {
     let set = match std::env::args_os().nth(1) {
@@ -17,11 +18,13 @@ fn main() -> ordain::Result<()> {
 
     let (train, test) = split::hold_out(&set.all());
     let method: RankMethod = "ranksvm[scale=query,lambda=1]".parse()?;
-    let model = method.fit(&Training::new(&set, &train), &Watch::NOBODY)?;
-    let report = model.facts.report;
+    let fitted = method.fit(&Training::new(&set, &train), &Watch::NOBODY)?;
+    let report = fitted.facts.report;
     println!("{} steps, objective {:.4}, stopped by {}", report.iterations, report.objective, report.stop.name());
 
-    let scores = model.ranker.scores(&set)?;
+    let ranker = fitted.model;
+    let ready = ranker.prepare(&set)?;
+    let scores = ranker.scores(&ready)?;
     let metrics: [Metric; 2] = ["ndcg@10".parse()?, "map".parse()?];
     let result = evaluate(&set, &test, &scores, &metrics, &Convention::STANDARD)?;
     for (m, metric) in metrics.iter().enumerate() {
@@ -34,7 +37,7 @@ fn main() -> ordain::Result<()> {
     order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
     if let [first, second, ..] = order[..] {
         println!("why {} stands above {} in query {}:", set.document(first), set.document(second), set.query(query));
-        for c in model.ranker.explain(&set, query, first, second)?.iter().take(3) {
+        for c in ranker.explain(&ready, query, first, second)?.iter().take(3) {
             println!("  feature {}: {:+.3}", set.columns.names[c.column], c.contribution);
         }
     }

@@ -10,9 +10,11 @@
 use ordain::data::scale::Scale;
 use ordain::data::synthetic::Silhouettes;
 use ordain::data::{MatchSet, read_contours};
-use ordain::method::{Choice, MatchMap, MatchMargin, MatchTraining, Matcher};
+use ordain::method::{Choice, MatchMap, MatchMargin, Matcher};
+use ordain::metric::Convention;
 use ordain::metric::stats::{mean, paired_interval};
 use ordain::solver::run::Watch;
+use ordain::task::{Method, Model, Training};
 use std::path::Path;
 use std::time::Instant;
 
@@ -51,10 +53,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let (set, [train, valid, test]) = Silhouettes { pairs, ..Silhouettes::of_contour(contour.clone()) }.make();
             let units = |range: std::ops::Range<usize>| range.map(|p| p as u32).collect::<Vec<u32>>();
             let (train, valid) = (units(train.start..train.start + n), units(valid.start..valid.start + n));
-            let training = MatchTraining { valid: Some(&valid), refit: false, ..MatchTraining::new(&set, &train) };
+            let training = Training { valid: Some(&valid), refit: false, ..Training::new(&set, &train) };
             let hamming = |matcher: &Matcher| -> ordain::Result<Vec<f64>> {
-                let metric = "hamming".parse()?;
-                Ok(matcher.evaluate(&set, &units(test.clone()), &[metric])?.counted(0))
+                let (ready, metric) = (matcher.prepare(&set)?, "hamming".parse()?);
+                Ok(matcher.evaluate(&ready, &units(test.clone()), &[metric], &Convention::STANDARD)?.counted(0))
             };
             let start = Instant::now();
             let map = MatchMap { scale, ..MatchMap::default() }.fit(&training, &Watch::NOBODY)?;
@@ -62,7 +64,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let margin = MatchMargin { scale, calibrate: false, ..MatchMargin::default() };
             let margin = margin.fit(&training, &Watch::NOBODY)?;
             let seconds = [(middle - start).as_secs_f64(), middle.elapsed().as_secs_f64()];
-            let losses = [hamming(&unlearned(&set))?, hamming(&map.matcher)?, hamming(&margin.matcher)?];
+            let losses = [hamming(&unlearned(&set))?, hamming(&map.model)?, hamming(&margin.model)?];
             row(n, name, &losses, &format!("{:.1} {:.1}", seconds[0], seconds[1]));
             if words.iter().any(|word| word == "--chosen") {
                 println!("      {:?}\n      {:?}", map.facts.settings, margin.facts.settings);

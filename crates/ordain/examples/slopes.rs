@@ -3,7 +3,7 @@
 
 use ordain::data::scale::Scale;
 use ordain::data::synthetic::{Linkage, Synthetic};
-use ordain::method::{Matcher, RankMethod, Training};
+use ordain::method::{Matcher, RankMethod};
 use ordain::metric::{Convention, Metric, Query};
 use ordain::random::Random;
 use ordain::solver::run::Watch;
@@ -11,6 +11,7 @@ use ordain::structure::matching::places;
 use ordain::structure::star::sum::{StarSum, SumWork};
 use ordain::structure::star::{MaxWork, Star, Subsets};
 use ordain::surrogate::pair_hinge::PairHinge;
+use ordain::task::{Method, Model, Training};
 use ordain::traits::Surrogate;
 use std::borrow::Cow;
 use std::time::Instant;
@@ -69,21 +70,30 @@ fn units() -> ordain::Result<()> {
         let set = Synthetic { queries: n, documents: (20, 20), features: 20, ..Synthetic::default() }.make();
         let few: Vec<u32> = (0..100).collect();
         let method: RankMethod = "rankmatch[scale=query,lambda=0.1]".parse()?;
-        let ranker = method.fit(&Training::new(&set, &few), &Watch::NOBODY)?.ranker;
+        let ranker = method.fit(&Training::new(&set, &few), &Watch::NOBODY)?.model;
         let (size, all) = (format!("{n} queries"), set.all());
-        let seconds = fastest(|| ranker.all_place_probabilities(&set, &all).map(drop))?;
+        let seconds = fastest(|| ranker.predict(&ranker.prepare(&set)?, &all, true).map(drop))?;
         line("places of all queries, scale=query", &size, seconds, n as f64);
-        let seconds = fastest(|| (0..n).try_for_each(|q| ranker.place_probabilities(&set, q).map(drop)))?;
+        let by_query = || {
+            let ready = ranker.prepare(&set)?;
+            (0..n).try_for_each(|q| ranker.place_probabilities(&ready, q).map(drop))
+        };
+        let seconds = fastest(by_query)?;
         line("the same, query by query", &size, seconds, n as f64);
     }
     for n in [500usize, 1_000, 2_000, 4_000] {
         let set = Linkage { problems: n, records: 4, ..Linkage::default() }.make();
         let weights = vec![1.0; set.features.cols()];
-        let matcher = Matcher { scale: Scale::Query, ..Matcher::unlearned(&set, weights) };
+        let mut matcher = Matcher::unlearned(&set, weights);
+        matcher.inputs.scale = Scale::Query;
         let (size, all) = (format!("{n} problems"), set.all());
-        let seconds = fastest(|| matcher.scores_of(&set, &all).map(drop))?;
+        let seconds = fastest(|| matcher.scores_of(&matcher.prepare(&set)?, &all).map(drop))?;
         line("scores of all problems, scale=query", &size, seconds, n as f64);
-        let seconds = fastest(|| (0..n).try_for_each(|p| matcher.scores(&set, p).map(drop)))?;
+        let by_problem = || {
+            let ready = matcher.prepare(&set)?;
+            (0..n).try_for_each(|p| matcher.scores(&ready, p).map(drop))
+        };
+        let seconds = fastest(by_problem)?;
         line("the same, problem by problem", &size, seconds, n as f64);
     }
     Ok(())

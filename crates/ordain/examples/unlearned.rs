@@ -6,6 +6,8 @@
 
 use ordain::data::{MatchReading, PointFeature, Split, read_match_splits};
 use ordain::method::Matcher;
+use ordain::metric::Convention;
+use ordain::task::Model;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -17,7 +19,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         MatchReading { features, pairs: Some(pairs.into()), only: vec![Split::Test], ..MatchReading::default() };
     let (set, _) = read_match_splits(&[points.into()], &reading)?;
     let matcher = Matcher::unlearned(&set, vec![-1.0; set.columns.names.len()]);
-    let result = matcher.evaluate(&set, &set.all(), &["hamming".parse()?])?;
+    let ready = matcher.prepare(&set)?;
+    let result = matcher.evaluate(&ready, &set.all(), &["hamming".parse()?], &Convention::STANDARD)?;
     println!("{:.4}", result.mean(0));
     Ok(())
 }

@@ -1,24 +1,37 @@
-//! **ordain** learns to put things in order.
+//! **ordain** learns to put things in order: rankings, label sets and matchings.
 //!
-//! This library holds all the mathematics and all the file formats: it prints nothing and knows no network. The line
-//! through it is *file → [data] → [scorer] → [surrogate] → [risk] → [solver] → [method] → [model_file]*, with
-//! [metric] beside it and [ask] on top; each module uses only those before it.
+//! This library holds all the mathematics, all the file formats and all the answers. It prints nothing and uses no network.
+//!
+//! | task | data | method | what it minimises |
+//! |---|---|---|---|
+//! | rank | queries with graded documents | [`method::RankSvm`] | squared hinge over all pairs; linear or with a kernel |
+//! | | | [`method::RankMatch`] | likelihood of right orders; gives probabilities of places |
+//! | | | [`method::Dorm`] | structured hinge on small lists |
+//! | | | [`method::BallRank`] | kernel ranking by a minimum enclosing ball of core pairs |
+//! | annotate | items with labels | [`method::CStar`] | likelihood or structured hinge of label sets with links |
+//! | match | two sides with candidate edges | [`method::MatchMap`] | likelihood of whole matchings |
+//! | | | [`method::MatchMargin`] | structured hinge of matchings, with a temperature |
+//!
+//! A method is a struct of settings. [`task::Method::fit`] makes a [`task::Fitted`] model of it. A model scores a
+//! [`task::Ready`] set, and [`answer`] turns predictions into plain data.
 //!
 //! ```
-//! use ordain::{data, method::{RankMethod, Training}, metric::{self, Convention}, solver::run::Watch};
+//! use ordain::{data, method::{Choice, Positive, RankSvm}, metric::Convention, solver::run::Watch};
+//! use ordain::task::{Method, Model, Training};
 //! # let dir = tempfile::tempdir().unwrap();
 //! # let path = dir.path().join("train.txt");
 //! # data::write(&data::synthetic::Synthetic::default().make(), &path)?;
-//! let (set, parts) = data::read(&[vec![path]], data::Missing::Error)?;
+//! let (set, _) = data::read(&[vec![path]], data::Missing::Error)?;
 //! let (train, test) = data::split::hold_out(&set.all());
-//! let method: RankMethod = "ranksvm[scale=query,lambda=1]".parse()?;
-//! let model = method.fit(&Training::new(&set, &train), &Watch::NOBODY)?;
-//! let scores = model.ranker.scores(&set)?;
-//! let result = metric::evaluate(&set, &test, &scores, &["ndcg@10".parse()?], &Convention::STANDARD)?;
+//! let method = RankSvm { lambda: Choice::Set(Positive::new(1.0)?), ..RankSvm::default() };
+//! let fitted = method.fit(&Training::new(&set, &train), &Watch::NOBODY)?;
+//! let ready = fitted.model.prepare(&set)?;
+//! let result = fitted.model.evaluate(&ready, &test, &["ndcg@10".parse()?], &Convention::STANDARD)?;
 //! assert!(result.mean(0) > 0.7);
 //! # Ok::<(), ordain::Error>(())
 //! ```
 
+pub mod answer;
 pub mod ask;
 pub mod data;
 pub mod error;
@@ -33,6 +46,7 @@ pub mod scorer;
 pub mod solver;
 pub mod structure;
 pub mod surrogate;
+pub mod task;
 pub mod traits;
 
 pub use error::{Error, Interrupt, Result};

@@ -3,6 +3,7 @@
 //! Features are stored as `f32`, one block per data set; parameters, sums and scores are `f64`.
 
 use crate::error::{Error, Result};
+use rayon::prelude::*;
 use std::fmt;
 use std::sync::Arc;
 
@@ -163,6 +164,16 @@ pub enum Features {
 }
 
 impl Features {
+    /// Whether a value is missing (NaN). O(values), in parallel.
+    pub fn has_gaps(&self) -> bool {
+        let values = match self {
+            Self::Dense(m) => m.values(),
+            Self::Sparse(m) => m.values(),
+        };
+        // without a branch per value, so that it runs at the speed of memory
+        values.par_chunks(1 << 14).any(|part| part.iter().fold(false, |gap, x| gap | x.is_nan()))
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         match self {

@@ -6,11 +6,14 @@ mod draw;
 mod plane;
 pub(crate) mod questions;
 
+pub(crate) use ordain::answer::{Bin, Reliability};
+
 use charts::{choices, curves, differences, features, histogram, links, pictures, places, reliability};
 use draw::*;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
 use ordain::metric::{Convention, Discount, Gain, Short};
+use ordain::task::{self, Task};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -28,32 +31,14 @@ pub(crate) struct Words {
     pub(crate) empty: &'static str,
 }
 
-impl Words {
-    pub(crate) const RANK: Self = Self {
-        unit: "query",
-        units: "queries",
-        thing: "document",
-        things: "documents",
-        curve: ["NDCG", "NDCG@k"],
-        empty: "nothing in it is relevant",
-    };
-    pub(crate) const ANNOTATE: Self = Self {
-        unit: "item",
-        units: "items",
-        thing: "label",
-        things: "labels",
-        curve: ["Precision", "p@k"],
-        empty: "it has no label, or all",
-    };
-    pub(crate) const MATCH: Self = Self {
-        unit: "problem",
-        units: "problems",
-        thing: "edge",
-        things: "edges",
-        curve: ["", ""],
-        empty: "what is right is not known, or there is nothing to match",
-    };
+impl From<&task::Words> for Words {
+    fn from(words: &task::Words) -> Self {
+        let task::Words { unit: [unit, units], thing: [thing, things], curve, empty, .. } = *words;
+        Self { unit, units, thing, things, curve, empty }
+    }
+}
 
+impl Words {
     /// `1 query`, `2 queries`.
     fn count(&self, n: usize) -> String {
         format!("{n} {}", if n == 1 { self.unit } else { self.units })
@@ -62,7 +47,7 @@ impl Words {
 
 impl Default for Words {
     fn default() -> Self {
-        Self::RANK
+        ordain::method::Rank::WORDS.into()
     }
 }
 
@@ -173,27 +158,6 @@ pub(crate) struct PicturePart {
     pub(crate) mesh: [Vec<(u32, u32)>; 2],
     /// Left and right item, the probability, and whether the match is right, where these are known.
     pub(crate) lines: Vec<(usize, usize, Option<f64>, Option<bool>)>,
-}
-
-/// Predicted probabilities against what was so, over all test documents or labels.
-#[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct Reliability {
-    /// Number of head places, where being among them is what was predicted; else that a label applies.
-    pub(crate) k: Option<usize>,
-    /// Mean distance of prediction and truth, weighted by documents (expected calibration error).
-    pub(crate) error: f64,
-    /// Bins that are not empty.
-    pub(crate) bins: Vec<Bin>,
-}
-
-/// One bin of predictions.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(crate) struct Bin {
-    pub(crate) low: f64,
-    pub(crate) high: f64,
-    pub(crate) documents: usize,
-    pub(crate) predicted: f64,
-    pub(crate) observed: f64,
 }
 
 /// The likeliest documents of one query at its head places, best score first.

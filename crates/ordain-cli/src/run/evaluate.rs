@@ -1,254 +1,291 @@
-//! `ordain evaluate`.
+//! `ordain evaluate`: a model, scores, one feature or a TREC run beside the truth.
 
-use super::tags::{self, evaluate::Said};
-use super::{check_output, compare, matches, open_model, read_all, read_for};
+use super::compare::Round;
+use super::{check_output, each_model, files};
 use crate::args::Evaluate;
 use crate::plan::{self, Measures, Usage};
-use crate::report::{Cell, MethodPart, Report, Words};
+use crate::report::{Cell, MethodPart, Report};
 use crate::screen::{Screen, four, table};
+use crate::show::{self, Given, Show, left_out};
 use anyhow::Result;
 use ordain::Error;
-use ordain::data::{self, LabelSet, MatchSet, RankSet, Split, read_labels, read_matches, trec, write_whole};
-use ordain::method::{Matcher, Task};
-use ordain::metric::calibration::Calibration;
-use ordain::metric::{self, Convention, Evaluation, Kind, Metric};
-use ordain::model_file::Model;
-use serde_json::{Map, Value, json};
-use std::borrow::Cow;
-use std::path::Path;
+use ordain::answer::{curve_metrics, measured, strongest};
+use ordain::data::{self, Holds, LabelSet, MatchSet, RankSet, Split, trec, write_whole};
+use ordain::method::{Annotate, Match, Matcher, Rank};
+use ordain::metric::{self, Convention, Evaluation, Kind, LabelScores, Metric};
+use ordain::task::{DataSet, Fitted, Model, Task, Words};
+use std::path::{Path, PathBuf};
 
-/// Seed of the bootstrap: an interval is part of the answer, so it does not change from run to run.
-pub(super) const BOOTSTRAP: u64 = 1;
+/// Features of a model that a report shows.
+const FEATURES: usize = 15;
 
-/// Scores beside the truth, from wherever they come.
-enum Subject {
-    Set { set: Box<RankSet>, scores: Vec<f64> },
-    Run(trec::Run),
-    Items { set: Box<LabelSet>, said: Said },
-    Problems { set: Box<MatchSet>, matcher: Box<Matcher> },
-}
-
-impl Subject {
-    fn evaluate(&self, metrics: &[Metric], by: &Convention) -> ordain::Result<Evaluation> {
-        match self {
-            Self::Set { set, scores } => metric::evaluate(set, &set.all(), scores, metrics, by),
-            Self::Run(run) => metric::evaluate_run(run, metrics, by),
-            Self::Items { set, said } => said.evaluate(set, metrics, by),
-            Self::Problems { set, matcher } => matcher.evaluate(set, &set.all(), metrics),
-        }
-    }
-
-    /// The id of a query or of an item.
-    fn name(&self, q: usize) -> Cow<'_, str> {
-        match self {
-            Self::Set { set, .. } => set.query(q).into(),
-            Self::Run(run) => run.queries[q].query.as_str().into(),
-            Self::Items { set, .. } => set.item(q),
-            Self::Problems { set, .. } => set.problem(q).name.as_str().into(),
-        }
-    }
-
-    fn task(&self) -> Task {
-        match self {
-            Self::Items { .. } => Task::Annotate,
-            Self::Problems { .. } => Task::Match,
-            Self::Set { .. } | Self::Run(_) => Task::Rank,
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::Set { set, .. } => set.len(),
-            Self::Run(run) => run.queries.len(),
-            Self::Items { set, .. } => set.len(),
-            Self::Problems { set, .. } => set.len(),
-        }
-    }
-
-    /// How many there are, what was left out, and by which rules.
-    fn remark(&self, measures: &Measures, result: &Evaluation) -> String {
-        let (n, skipped, convention) = (self.len(), result.skipped(), &measures.convention);
-        match self {
-            Self::Items { said, .. } => format!(
-                "{n} items, {}; convention {convention}\n{}",
-                tags::evaluate::skipped(result),
-                said.remarks(&measures.metrics).into_iter().map(|line| line + "\n").collect::<String>()
-            ),
-            Self::Problems { .. } => {
-                let lines = matches::evaluate::remarks(&measures.metrics).into_iter().map(|line| line + "\n");
-                let said = matches::evaluate::skipped(result);
-                format!(
-                    "{n} problems, {said}\n{}{}",
-                    lines.collect::<String>(),
-                    matches::evaluate::reliability(result).unwrap_or_default()
-                )
-            }
-            _ => format!("{n} queries, {skipped} left out (nothing in them is relevant); convention {convention}\n"),
-        }
-    }
+/// What is measured, from wherever it comes.
+pub(super) struct Subject<'a> {
+    pub(super) words: &'static Words,
+    /// What to call it.
+    pub(super) label: String,
+    pub(super) len: usize,
+    /// The id of a unit.
+    pub(super) name: &'a dyn Fn(usize) -> String,
+    pub(super) evaluate: &'a dyn Fn(&[Metric], &Convention) -> ordain::Result<Evaluation>,
+    /// What metrics mean where it is not plain, and how many units are left out.
+    pub(super) remarks: fn(&[Metric]) -> Vec<String>,
+    pub(super) skipped: fn(&Evaluation) -> String,
+    /// The number of labels, for the curve of a report.
+    pub(super) labels: usize,
+    /// What a report shows beside figures.
+    pub(super) part: &'a dyn Fn(&Evaluation) -> Result<MethodPart>,
 }
 
 pub(super) fn run(args: &Evaluate, screen: &Screen) -> Result<()> {
     plan::check_measures(&args.metrics)?; // what is wrong with them is said before any file is read
     args.metrics.report.as_deref().map(check_output).transpose()?;
-    let (subject, label, features) = subject(args, screen)?;
-    let mut measures = plan::measures(&args.metrics, subject.task())?;
-    let asked = !args.metrics.metric.is_empty();
-    match &subject {
-        Subject::Items { said, .. } => said.measurable(&mut measures.metrics, asked)?,
-        Subject::Problems { set, matcher } => {
-            let has = matcher.temperature.is_some();
-            matches::evaluate::measurable(has, "this model", &mut measures.metrics, asked)?;
-            matches::evaluate::warn_approximate(matcher, set, &measures.metrics, screen)?;
-        }
-        Subject::Set { .. } | Subject::Run(_) => {}
-    }
-    let result = subject.evaluate(&measures.metrics, &measures.convention)?;
-    if let Some(path) = &args.metrics.report {
-        let report = report(&subject, &label, features, &measures, &result)?;
-        let html = crate::report::html(&report)?;
-        write_whole(path, |out| out.write_all(html.as_bytes()))?;
-        screen.say(&format!("wrote {}", path.display()));
-    }
-    if screen.json {
-        return screen.document(&document(&subject, &measures, &result, args.per_query));
-    }
-    let mut text = String::new();
-    if args.per_query {
-        let mut head = vec![subject.task().unit().to_owned()];
-        head.extend(measures.metrics.iter().map(Metric::to_string));
-        let rows: Vec<Vec<String>> = (0..subject.len())
-            .map(|q| {
-                let values = result.values.iter().map(|values| values[q].map_or("-".to_owned(), four));
-                std::iter::once(subject.name(q).into_owned()).chain(values).collect()
-            })
-            .collect();
-        text += &table(&head, &rows);
-        text.push('\n');
-    }
-    let rows: Vec<Vec<String>> = (0..measures.metrics.len())
-        .map(|m| {
-            let counted = result.counted(m);
-            if counted.is_empty() {
-                return vec![
-                    measures.metrics[m].to_string(),
-                    "-".into(),
-                    format!("no {} counts", subject.task().unit()),
-                ];
-            }
-            let (low, high) = result.interval(m, BOOTSTRAP);
-            vec![measures.metrics[m].to_string(), four(result.mean(m)), format!("[{}, {}]", four(low), four(high))]
-        })
-        .collect();
-    text += &table(&["metric", "mean", "95 % interval"].map(str::to_owned), &rows);
-    text += &subject.remark(&measures, &result);
-    screen.data(&text)
-}
-
-/// What is measured, what to call it, and its strongest features if it is a model.
-type Named = (Subject, String, Vec<(String, f64)>);
-
-fn subject(args: &Evaluate, screen: &Screen) -> Result<Named> {
     let wrong = |text: &str| Err(Usage(text.into()).into());
-    if let (Some(run), Some(qrels)) = (&args.run, &args.qrels) {
+    if let (Some(path), Some(qrels)) = (&args.run, &args.qrels) {
         if args.reading.labels.is_some() {
             return wrong("--run is of queries with documents; items with labels have no run: use --scores");
         }
         if !args.inputs.is_empty() {
             return wrong("--run and --qrels stand alone: leave out MODEL and DATA");
         }
-        let read = trec::read_run(run, qrels)?;
-        if read.not_run + read.not_judged > 0 {
-            screen.say(&format!(
-                "{} judged queries are not in the run, {} queries of the run are not judged: both are left out, as trec_eval does",
-                read.not_run, read.not_judged
-            ));
-        }
-        return Ok((Subject::Run(read), run.display().to_string(), vec![]));
+        return trec_run(path, qrels, args, screen);
     }
-    let missing = plan::missing(&args.reading);
     match (&args.inputs[..], &args.scores, &args.feature) {
-        ([first, ..], Some(_), _) if matches::are_problems(first, &args.reading) => {
-            wrong("--scores is for rankings and labels; matches are measured with a model or by one --feature")
-        }
-        (data @ [first, ..], None, Some(feature)) if matches::are_problems(first, &args.reading) => {
-            let mut reading = plan::match_reading(&args.reading, &args.points)?;
-            reading.only = vec![Split::Test];
-            let (mut set, _) = read_matches(&[data.to_vec()], &reading)?;
-            set.fill(missing, &set.all());
-            matches::need_truth(&set, data)?;
-            let matcher = Box::new(matches::evaluate::by_feature(&set, feature)?);
-            Ok((Subject::Problems { set: Box::new(set), matcher }, format!("feature {feature}"), vec![]))
-        }
-        ([first, ..], Some(file), None) if tags::are_items(first, &args.reading) => {
-            let (mut set, _) = read_labels(std::slice::from_ref(&args.inputs), &plan::tag_reading(&args.reading))?;
-            set.fill(missing, &set.all());
-            tags::need_labels(&set, &args.inputs)?;
-            let said = Said::Scores(tags::evaluate::read_scores(file, &set)?);
-            Ok((Subject::Items { set: Box::new(set), said }, file.display().to_string(), vec![]))
-        }
-        ([first, ..], None, Some(_)) if tags::are_items(first, &args.reading) => {
-            wrong("--feature ranks documents; labels of items are not ranked by one feature: use --scores")
-        }
-        (data @ [_, ..], Some(file), None) => {
-            let set = read_all(data, missing)?;
-            let scores = read_scores(file, &set)?;
-            Ok((Subject::Set { set: Box::new(set), scores }, file.display().to_string(), vec![]))
-        }
-        (data @ [_, ..], None, Some(feature)) => {
-            let mut set = read_all(data, missing)?;
-            set.fill(missing, &set.all());
-            let j = set.columns.find(feature)?;
-            let scores = (0..set.rows()).map(|row| f64::from(set.features.value(row, j))).collect();
-            Ok((Subject::Set { set: Box::new(set), scores }, format!("feature {feature}"), vec![]))
-        }
         ([path, data @ ..], None, None) if !data.is_empty() => {
-            let model = match open_model(path, &args.reading)? {
-                Model::Rank(model) => model,
-                Model::Match(model) => {
-                    super::warn_interrupted(&model.facts.report, path, screen);
-                    let set = matches::read_for(&model.matcher, data, &args.points, &[Split::Test], screen)?;
-                    matches::need_truth(&set, data)?;
-                    if model.facts.data == set.digest() {
-                        screen.say("note: these are the data that the model was trained on");
-                    }
-                    let features = strongest(&model.matcher.columns, &model.matcher.weights);
-                    let subject = Subject::Problems { set: Box::new(set), matcher: Box::new(model.matcher) };
-                    return Ok((subject, model.facts.method, features));
-                }
-                Model::Annotate(model) => {
-                    plan::no_points(&args.points)?;
-                    super::warn_interrupted(&model.facts.report, path, screen);
-                    let set = tags::read_for(&model.annotator, data, args.reading.labels.as_deref(), screen)?;
-                    tags::need_labels(&set, data)?;
-                    if model.facts.data == set.digest() {
-                        screen.say("note: these are the data that the model was trained on");
-                    }
-                    let said = Said::Model(Box::new(model.annotator));
-                    return Ok((Subject::Items { set: Box::new(set), said }, model.facts.method, vec![]));
-                }
-            };
-            super::warn_interrupted(&model.facts.report, path, screen);
-            plan::no_points(&args.points)?;
-            tags::refuse_items(path, data, &args.reading)?;
-            let set = read_for(&model, data, screen)?;
-            if model.facts.data == set.digest() {
-                screen.say("note: these are the data that the model was trained on");
-            }
-            let scores = model.ranker.scores(&set)?;
-            let features = strongest(&model.ranker.columns, &model.ranker.weights);
-            Ok((Subject::Set { set: Box::new(set), scores }, model.facts.method.clone(), features))
+            let model = super::open_model(path, &args.reading)?;
+            each_model!(model, fitted => of_model(&fitted, path, data, args, screen))
         }
+        (data @ [first, ..], Some(scores), None) => match files::what(first, &args.reading) {
+            Holds::Queries => scores_of_documents(data, scores, args, screen),
+            Holds::Items => scores_of_labels(data, scores, args, screen),
+            Holds::Problems => {
+                wrong("--scores is for rankings and labels; matches are measured with a model or by one --feature")
+            }
+        },
+        (data @ [first, ..], None, Some(feature)) => match files::what(first, &args.reading) {
+            Holds::Queries => by_feature(data, feature, args, screen),
+            Holds::Items => {
+                wrong("--feature ranks documents; labels of items are not ranked by one feature: use --scores")
+            }
+            Holds::Problems => matched_by_feature(data, feature, args, screen),
+        },
         _ => wrong("give MODEL DATA, or DATA with --scores FILE or --feature N, or --run RUN --qrels QRELS"),
     }
 }
 
-/// The features with the largest weights.
-pub(super) fn strongest(columns: &data::Columns, weights: &[f64]) -> Vec<(String, f64)> {
-    let mut all: Vec<(String, f64)> = columns.names.iter().cloned().zip(weights.iter().copied()).collect();
-    all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-    all.truncate(15);
-    all
+/// Measures, and says what came out.
+fn measure(subject: &Subject, measures: &Measures, args: &Evaluate, screen: &Screen) -> Result<()> {
+    let result = (subject.evaluate)(&measures.metrics, &measures.convention)?;
+    if let Some(path) = &args.metrics.report {
+        let html = crate::report::html(&report(subject, measures, &result)?)?;
+        write_whole(path, |out| out.write_all(html.as_bytes()))?;
+        screen.say(&format!("wrote {}", path.display()));
+    }
+    if screen.json {
+        let names = args.per_query.then_some(subject.name);
+        return screen.answer(&measured(subject.words, &measures.convention, subject.len, &result, names));
+    }
+    let mut text = String::new();
+    if args.per_query {
+        let mut head = vec![subject.words.unit[0].to_owned()];
+        head.extend(measures.metrics.iter().map(Metric::to_string));
+        let rows: Vec<Vec<String>> = (0..subject.len)
+            .map(|q| {
+                let values = result.values.iter().map(|values| values[q].map_or("-".to_owned(), four));
+                std::iter::once((subject.name)(q)).chain(values).collect()
+            })
+            .collect();
+        text += &table(&head, &rows);
+        text.push('\n');
+    }
+    let row = |(metric, cell): (&Metric, ordain::answer::Cell)| match (cell.mean, cell.low, cell.high) {
+        (Some(mean), Some(low), Some(high)) => {
+            vec![metric.to_string(), four(mean), format!("[{}, {}]", four(low), four(high))]
+        }
+        _ => vec![metric.to_string(), "-".into(), format!("no {} counts", subject.words.unit[0])],
+    };
+    let rows: Vec<Vec<String>> = measures.metrics.iter().zip(ordain::answer::cells(&result)).map(row).collect();
+    text += &table(&["metric", "mean", "95 % interval"].map(str::to_owned), &rows);
+    let convention = match subject.words.file {
+        Holds::Problems => String::new(),
+        _ => format!("; convention {}", measures.convention),
+    };
+    text += &format!(
+        "{} {}, {}{convention}\n{}",
+        subject.len,
+        subject.words.unit[1],
+        (subject.skipped)(&result),
+        (subject.remarks)(&measures.metrics).into_iter().map(|line| line + "\n").collect::<String>(),
+    );
+    text += &show::reliability(&result).unwrap_or_default();
+    screen.data(&text)
+}
+
+/// A model on data that it has not seen, or has.
+fn of_model<T: Round>(
+    fitted: &Fitted<T>,
+    path: &Path,
+    data: &[PathBuf],
+    args: &Evaluate,
+    screen: &Screen,
+) -> Result<()> {
+    plan::check_evaluate(args, T::WORDS, true)?;
+    let mut measures = plan::measures(&args.metrics, T::WORDS)?;
+    let asked = !args.metrics.metric.is_empty();
+    T::measurable(&fitted.model, &mut measures.metrics, asked)?;
+    super::warn_interrupted(&fitted.facts.report, path, screen);
+    let given = Given { reading: &args.reading, points: &args.points, only: &[Split::Test] };
+    let ready = files::read_for(fitted, data, &given, screen)?;
+    files::need_truth::<T>(ready.set(), data)?;
+    if fitted.trained_on(ready.set()) {
+        screen.say("note: these are the data that the model was trained on");
+    }
+    T::warn_of_metrics(&fitted.model, &ready, &measures.metrics, screen)?;
+    let (set, all) = (ready.set(), ready.set().all());
+    let subject = Subject {
+        words: T::WORDS,
+        label: fitted.facts.method.clone(),
+        len: set.len(),
+        name: &|unit| set.name(unit).into_owned(),
+        evaluate: &|metrics, by| fitted.model.evaluate(&ready, &all, metrics, by),
+        remarks: T::remarks,
+        skipped: T::skipped,
+        labels: T::labels(set),
+        part: &|result| T::part(&fitted.model, &ready, result),
+    };
+    measure(&subject, &measures, args, screen)
+}
+
+fn nothing(_: &Evaluation) -> Result<MethodPart> {
+    Ok(MethodPart::default())
+}
+
+fn trec_run(path: &Path, qrels: &Path, args: &Evaluate, screen: &Screen) -> Result<()> {
+    let measures = plan::measures(&args.metrics, Rank::WORDS)?;
+    let run = trec::read_run(path, qrels)?;
+    if run.not_run + run.not_judged > 0 {
+        screen.say(&format!(
+            "{} judged queries are not in the run, {} queries of the run are not judged: both are left out, as trec_eval does",
+            run.not_run, run.not_judged
+        ));
+    }
+    let subject = Subject {
+        words: Rank::WORDS,
+        label: path.display().to_string(),
+        len: run.queries.len(),
+        name: &|q| run.queries[q].query.clone(),
+        evaluate: &|metrics, by| metric::evaluate_run(&run, metrics, by),
+        remarks: Rank::remarks,
+        skipped: Rank::skipped,
+        labels: 0,
+        part: &nothing,
+    };
+    measure(&subject, &measures, args, screen)
+}
+
+/// Data without a model, gaps filled by what is asked.
+fn plain<T: Show>(paths: &[PathBuf], args: &Evaluate, screen: &Screen) -> Result<T::Set> {
+    plan::check_evaluate(args, T::WORDS, false)?;
+    let given = Given { reading: &args.reading, points: &args.points, only: &[Split::Test] };
+    let how = T::reading(&given)?;
+    let (mut set, _) = files::read::<T>(&[paths.to_vec()], &how, "this task", &given)?;
+    T::warn_of_set(&set, &given, &files::named(paths), screen);
+    set.fill(T::missing(&how), &set.all());
+    files::need_truth::<T>(&set, paths)?;
+    Ok(set)
+}
+
+/// Scores of documents beside their grades.
+fn ranked(set: &RankSet, label: String, scores: &[f64], args: &Evaluate, screen: &Screen) -> Result<()> {
+    let measures = plan::measures(&args.metrics, Rank::WORDS)?;
+    let subject = Subject {
+        words: Rank::WORDS,
+        label,
+        len: set.len(),
+        name: &|q| set.query(q).to_owned(),
+        evaluate: &|metrics, by| metric::evaluate(set, &set.all(), scores, metrics, by),
+        remarks: Rank::remarks,
+        skipped: Rank::skipped,
+        labels: 0,
+        part: &nothing,
+    };
+    measure(&subject, &measures, args, screen)
+}
+
+fn scores_of_documents(data: &[PathBuf], file: &Path, args: &Evaluate, screen: &Screen) -> Result<()> {
+    let set = plain::<Rank>(data, args, screen)?;
+    let scores = read_scores(file, &set)?;
+    ranked(&set, file.display().to_string(), &scores, args, screen)
+}
+
+fn by_feature(data: &[PathBuf], feature: &str, args: &Evaluate, screen: &Screen) -> Result<()> {
+    let set = plain::<Rank>(data, args, screen)?;
+    let j = set.columns.find(feature)?;
+    let scores: Vec<f64> = (0..set.rows()).map(|row| f64::from(set.features.value(row, j))).collect();
+    ranked(&set, format!("feature {feature}"), &scores, args, screen)
+}
+
+fn scores_of_labels(data: &[PathBuf], file: &Path, args: &Evaluate, screen: &Screen) -> Result<()> {
+    let mut measures = plan::measures(&args.metrics, Annotate::WORDS)?;
+    let needs_number = |metric: &Metric| metric.of_sets() || metric.kind == Kind::BepLearned;
+    let asked = !args.metrics.metric.is_empty();
+    if let Some(metric) = measures.metrics.iter().find(|metric| needs_number(metric)).filter(|_| asked) {
+        return Err(Usage(format!(
+            "--metric {metric}: scores rank labels but do not say how many apply; {metric} needs a model (bep, p@k, ap, rankloss and coverage do not)"
+        ))
+        .into());
+    }
+    measures.metrics.retain(|metric| !needs_number(metric));
+    let set = plain::<Annotate>(data, args, screen)?;
+    let said = LabelScores { scores: read_label_scores(file, &set)?, sets: vec![] };
+    let subject = Subject {
+        words: Annotate::WORDS,
+        label: file.display().to_string(),
+        len: set.len(),
+        name: &|i| set.item(i).into_owned(),
+        evaluate: &|metrics, by| metric::evaluate_tags(&set, &set.all(), &said, metrics, by),
+        remarks: |metrics| show::losses(metrics).into_iter().collect(),
+        skipped: Annotate::skipped,
+        labels: set.labels.len(),
+        part: &nothing,
+    };
+    measure(&subject, &measures, args, screen)
+}
+
+fn matched_by_feature(data: &[PathBuf], feature: &str, args: &Evaluate, screen: &Screen) -> Result<()> {
+    let mut measures = plan::measures(&args.metrics, Match::WORDS)?;
+    show::measurable(false, "this model", &mut measures.metrics, !args.metrics.metric.is_empty())?;
+    let set = plain::<Match>(data, args, screen)?;
+    let matcher = one_feature(&set, feature)?;
+    let (ready, all) = (matcher.prepare(&set)?, set.all());
+    let subject = Subject {
+        words: Match::WORDS,
+        label: format!("feature {feature}"),
+        len: set.len(),
+        name: &|p| set.problem(p).name.clone(),
+        evaluate: &|metrics, by| matcher.evaluate(&ready, &all, metrics, by),
+        remarks: Match::remarks,
+        skipped: Match::skipped,
+        labels: 0,
+        part: &|result| Match::part(&matcher, &ready, result).map(|part| MethodPart { features: vec![], ..part }),
+    };
+    measure(&subject, &measures, args, screen)
+}
+
+/// A matcher by one feature, the more the better; `-NAME` is one of which less is better.
+fn one_feature(set: &MatchSet, feature: &str) -> Result<Matcher> {
+    let (j, sign) = match (set.columns.find(feature), feature.strip_prefix('-')) {
+        (Err(_), Some(name)) => (set.columns.find(name)?, -1.0),
+        (found, _) => (found?, 1.0),
+    };
+    let mut weights = vec![0.0; set.columns.names.len()];
+    weights[j] = sign;
+    Ok(Matcher::unlearned(set, weights))
+}
+
+/// The strongest features of a linear model, for a report.
+pub(super) fn features(columns: &data::Columns, weights: &[f64]) -> Vec<(String, f64)> {
+    strongest(columns, weights, FEATURES)
 }
 
 /// One score per row of the input, put into stored order.
@@ -280,48 +317,51 @@ fn read_scores(path: &Path, set: &RankSet) -> Result<Vec<f64>> {
     Ok((0..set.rows()).map(|row| input[set.input_row(row)]).collect())
 }
 
-fn document(subject: &Subject, measures: &Measures, result: &Evaluation, per_query: bool) -> Value {
-    let mut metrics = Map::new();
-    for (m, metric) in measures.metrics.iter().enumerate() {
-        let counted = result.counted(m);
-        let (low, high) = result.interval(m, BOOTSTRAP);
-        let cell = if counted.is_empty() {
-            json!({"mean": null, "low": null, "high": null})
-        } else {
-            json!({"mean": result.mean(m), "low": low, "high": high})
+/// One line per item with one score per label, apart by white space or commas.
+fn read_label_scores(path: &Path, set: &LabelSet) -> Result<Vec<f64>> {
+    let (n, mut scores, mut items) = (set.labels.len(), vec![], 0);
+    for (i, line) in data::read_lines(path)?.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
+        let refuse = |column: usize, expected: String, found: String| {
+            Err(Error::Parse { path: path.into(), line: i + 1, column, expected, found }.into())
         };
-        metrics.insert(metric.to_string(), cell);
-    }
-    let mut document = json!({
-        "task": subject.task().name(), "convention": measures.convention.to_string(), "unit": subject.task().unit(),
-        "units": subject.len(), "skipped": result.skipped(), "metrics": metrics,
-    });
-    if !result.calibration.is_empty() {
-        let shown = compare::reliability(None, &Calibration::joined(&result.calibration));
-        document["calibration"] = compare::calibration(&shown, "edges");
-    }
-    if per_query {
-        let rows = (0..subject.len()).map(|q| {
-            let mut row = Map::new();
-            row.insert(subject.task().unit().into(), subject.name(q).into());
-            for (metric, values) in measures.metrics.iter().zip(&result.values) {
-                row.insert(metric.to_string(), values[q].into());
+        let mut here = 0;
+        for word in line.split([',', ' ', '\t']).filter(|word| !word.is_empty()) {
+            match word.parse::<f64>() {
+                Ok(score) if score.is_finite() => scores.push(score),
+                _ => {
+                    let column = word.as_ptr() as usize - line.as_ptr() as usize + 1;
+                    let found = format!("{:?}", word.chars().take(60).collect::<String>());
+                    return refuse(column, "a finite score".into(), found);
+                }
             }
-            Value::Object(row)
-        });
-        document["per_query"] = rows.collect();
+            here += 1;
+        }
+        if here != n {
+            return refuse(1, format!("{n} scores, one per label"), here.to_string());
+        }
+        items += 1;
     }
-    document
+    if items != set.len() {
+        return Err(Error::Content {
+            path: path.into(),
+            expected: format!("{} lines of scores, one per item of the data", set.len()),
+            found: items.to_string(),
+        }
+        .into());
+    }
+    Ok(scores)
 }
 
 /// Means with intervals, as a report shows them.
 pub(super) fn cells(result: &Evaluation) -> Vec<Cell> {
-    (0..result.metrics.len())
-        .map(|m| {
-            let (low, high) = result.interval(m, BOOTSTRAP);
-            Cell { mean: result.mean(m), low, high, ..Cell::default() }
-        })
-        .collect()
+    let number = |x: Option<f64>| x.unwrap_or(f64::NAN);
+    let one = |cell: ordain::answer::Cell| Cell {
+        mean: number(cell.mean),
+        low: number(cell.low),
+        high: number(cell.high),
+        ..Cell::default()
+    };
+    ordain::answer::cells(result).into_iter().map(one).collect()
 }
 
 /// The metric that a report shows query by query: NDCG@10, else the first.
@@ -329,82 +369,40 @@ pub(super) fn watched(metrics: &[Metric]) -> usize {
     metrics.iter().position(|m| *m == Metric { kind: Kind::Ndcg, k: Some(10) }).unwrap_or(0)
 }
 
-/// NDCG@1 to NDCG@10, for the curves of a report.
-pub(super) fn curve_metrics() -> Vec<Metric> {
-    (1..=10).map(|k| Metric { kind: Kind::Ndcg, k: Some(k) }).collect()
-}
-
-/// The same of labels: p@1 to p@10.
-pub(super) fn precision_curve(set: &LabelSet) -> Vec<Metric> {
-    (1..=set.labels.len().min(10)).map(|k| Metric { kind: Kind::Precision, k: Some(k) }).collect()
-}
-
-fn report(
-    subject: &Subject,
-    label: &str,
-    features: Vec<(String, f64)>,
-    measures: &Measures,
-    result: &Evaluation,
-) -> Result<Report> {
+fn report(subject: &Subject, measures: &Measures, result: &Evaluation) -> Result<Report> {
     // without gains (negative grades) there is no curve, and the rest of the report still stands
-    let curve = match subject {
-        Subject::Items { set, .. } => precision_curve(set),
-        Subject::Problems { .. } => vec![],
-        Subject::Set { .. } | Subject::Run(_) => curve_metrics(),
-    };
-    let curve = match curve.is_empty() {
-        true => vec![],
-        false => subject.evaluate(&curve, &measures.convention).map(|curve| cells(&curve)).unwrap_or_default(),
+    let curve = match curve_metrics(subject.words, subject.labels) {
+        curve if curve.is_empty() => vec![],
+        curve => (subject.evaluate)(&curve, &measures.convention).map(|curve| cells(&curve)).unwrap_or_default(),
     };
     let watched = watched(&measures.metrics);
-    let mut page = Report::default();
-    let mut part = MethodPart::default();
-    if let Subject::Items { set, said } = subject {
-        page.words = Words::ANNOTATE;
-        page.notes = said.remarks(&measures.metrics);
-        page.left_out = tags::evaluate::left_out(result);
-        if let Said::Model(annotator) = said {
-            part.core = annotator.star.core().iter().map(|&label| annotator.labels[label as usize].clone()).collect();
-            part.links = compare::links(annotator);
-            part.reliability = compare::tag_reliability(annotator, set)?;
-        }
-    }
-    if let Subject::Problems { set, matcher } = subject {
-        page.words = Words::MATCH;
-        page.notes = matches::evaluate::remarks(&measures.metrics);
-        page.left_out = tags::evaluate::left_out(result);
-        let calibration = (!result.calibration.is_empty()).then(|| Calibration::joined(&result.calibration));
-        part.reliability = calibration.map(|calibration| compare::reliability(None, &calibration));
-        part.pictures = matches::evaluate::pictures(matcher, set, &set.all())?;
-    }
+    let ranks = subject.words.file == Holds::Queries;
     let method = MethodPart {
-        label: label.to_owned(),
+        label: subject.label.clone(),
         cells: cells(result),
         curve,
-        per_query: result.values[watched]
-            .iter()
-            .enumerate()
-            .map(|(q, &value)| (subject.name(q).into_owned(), value))
-            .collect(),
-        features,
-        ..part
+        per_query: result.values[watched].iter().enumerate().map(|(q, &value)| ((subject.name)(q), value)).collect(),
+        ..(subject.part)(result)?
     };
     Ok(Report {
-        title: format!("Evaluation of {label}"),
+        title: format!("Evaluation of {}", subject.label),
         command: command_line(),
         version: env!("CARGO_PKG_VERSION").into(),
-        convention: match subject {
-            Subject::Problems { .. } => String::new(),
+        words: subject.words.into(),
+        convention: match subject.words.file {
+            Holds::Problems => String::new(),
             _ => measures.convention.to_string(),
         },
-        units: subject.len(),
+        notes: if ranks { vec![] } else { (subject.remarks)(&measures.metrics) },
+        left_out: if ranks { vec![] } else { left_out(result) },
+        units: subject.len,
         skipped: result.skipped(),
         folds: 1,
         metrics: measures.metrics.iter().map(Metric::to_string).collect(),
         watched: measures.metrics[watched].to_string(),
         watched_is_loss: measures.metrics[watched].is_loss(),
         methods: vec![method],
-        ..page
+        ..Report::default()
     })
 }
 

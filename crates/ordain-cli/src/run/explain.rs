@@ -1,110 +1,36 @@
 //! `ordain explain`.
 
-use super::predict::ranked;
-use super::{matches, open_model, read_for, tags};
+use super::{each_model, files};
 use crate::args::Explain;
-use crate::plan::{self, Usage};
-use crate::screen::{Screen, four, table};
+use crate::plan;
+use crate::screen::Screen;
+use crate::show::{Given, Show};
 use anyhow::Result;
-use ordain::method::Contribution;
-use ordain::model_file::Model;
-use serde_json::{Value, json};
+use ordain::answer::Ask;
+use ordain::task::{DataSet, Fitted};
 
 pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
-    let model = match open_model(&args.model, &args.reading)? {
-        Model::Rank(model) => model,
-        Model::Annotate(model) => {
-            refuse_left(args)?;
-            return tags::explain::run(&model, args, screen);
-        }
-        Model::Match(model) => return matches::explain::run(&model, args, screen),
-    };
-    refuse_left(args)?;
-    let query = plan::explained(args.query.as_ref())?;
-    tags::refuse_items(&args.model, std::slice::from_ref(&args.data), &args.reading)?;
-    let set = read_for(&model, std::slice::from_ref(&args.data), screen)?;
-    let q = set.find_query(query)?;
-    let scores = model.ranker.scores_of(&set, &[q as u32])?;
-    let order = ranked(&set, q, &scores);
-    let pick = |wanted: &Option<String>, place: usize| match wanted {
-        Some(id) => Ok(set.find_document(q, id)?),
-        None => order
-            .get(place)
-            .copied()
-            .ok_or_else(|| anyhow::anyhow!("query {} has only {} document(s)", query, order.len())),
-    };
-    let (above, below) = (pick(&args.above, 0)?, pick(&args.below, 1)?);
-    if above == below {
-        return Err(Usage("--above and --below name the same document; give two".into()).into());
+    let model = super::open_model(&args.model, &args.reading)?;
+    each_model!(model, fitted => explain(&fitted, args, screen))
+}
+
+fn explain<T: Show>(fitted: &Fitted<T>, args: &Explain, screen: &Screen) -> Result<()> {
+    plan::check_explain(args, T::WORDS)?;
+    let given = Given { reading: &args.reading, points: &args.points, only: &[] };
+    let ready = files::read_for(fitted, std::slice::from_ref(&args.data), &given, screen)?;
+    if args.query.is_none() && ready.set().len() != 1 {
+        plan::explained(None)?;
     }
-    let place = |row: usize| order.iter().position(|&r| r == row).map_or(0, |p| p + 1);
-    let parts = model.ranker.explain(&set, q, above, below)?;
-    let difference = scores[above] - scores[below];
-    let names = &model.ranker.columns.names;
+    let ask = Ask {
+        unit: args.query.as_deref(),
+        left: args.left.as_deref(),
+        above: args.above.as_deref(),
+        below: args.below.as_deref(),
+    };
+    let why = T::explain(&fitted.model, &ready, &ask)?;
+    T::warn_of_explanation(&why, screen);
     if screen.json {
-        let document = |row: usize| json!({"id": set.document(row), "rank": place(row), "score": scores[row]});
-        let contributions = contributions(&parts, names);
-        return screen.document(&json!({
-            "query": query, "above": document(above), "below": document(below),
-            "difference": difference, "contributions": contributions,
-        }));
+        return screen.answer(&why);
     }
-    let (a, b) = (set.document(above), set.document(below));
-    let verb = if difference > 0.0 {
-        "stands above"
-    } else if difference < 0.0 {
-        "stands BELOW"
-    } else {
-        "is tied with"
-    };
-    let mut text = format!(
-        "query {}: {a} (rank {}, score {}) {verb} {b} (rank {}, score {})\n\n",
-        query,
-        place(above),
-        four(scores[above]),
-        place(below),
-        four(scores[below])
-    );
-    let head = ["feature", &*a, &*b, "difference", "weight", "contribution"].map(str::to_owned);
-    let shown = parts.iter().filter(|c| c.contribution != 0.0).take(20);
-    let mut rows: Vec<Vec<String>> = shown
-        .map(|c| {
-            vec![
-                names[c.column].clone(),
-                c.above.to_string(),
-                c.below.to_string(),
-                format!("{:+.4}", c.difference),
-                format!("{:+.4}", c.weight),
-                format!("{:+.4}", c.contribution),
-            ]
-        })
-        .collect();
-    let rest: f64 = parts.iter().filter(|c| c.contribution != 0.0).skip(20).map(|c| c.contribution).sum();
-    let blank = String::new;
-    if rest != 0.0 {
-        rows.push(vec!["all others".into(), blank(), blank(), blank(), blank(), format!("{rest:+.4}")]);
-    }
-    rows.push(vec!["sum".into(), blank(), blank(), blank(), blank(), format!("{difference:+.4}")]);
-    text += &table(&head, &rows);
-    screen.data(&text)
-}
-
-/// Refuses options of matching with another model.
-fn refuse_left(args: &Explain) -> Result<()> {
-    plan::no_points(&args.points)?;
-    match args.left {
-        Some(_) => {
-            Err(Usage("--left is for models that match; this one does not: use --above and --below".into()).into())
-        }
-        None => Ok(()),
-    }
-}
-
-/// What each feature adds, in JSON.
-pub(super) fn contributions(parts: &[Contribution], names: &[String]) -> Vec<Value> {
-    let one = |c: &Contribution| {
-        json!({"feature": names[c.column], "above": c.above, "below": c.below, "difference": c.difference,
-               "weight": c.weight, "contribution": c.contribution})
-    };
-    parts.iter().map(one).collect()
+    screen.data(&T::explained(&why, fitted, screen)?)
 }

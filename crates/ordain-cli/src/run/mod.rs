@@ -1,29 +1,40 @@
 //! One file per command.
 
+mod ask;
 mod compare;
 mod convert;
 mod demo;
 mod evaluate;
 mod explain;
+mod files;
 mod fit;
 mod inspect;
-mod matches;
 mod predict;
-mod tags;
+mod queries;
+mod simulate;
 
 use crate::args::{Cli, Command, Reading};
 use crate::plan::Usage;
 use crate::screen::{Progress, Screen};
 use anyhow::Result;
-use ordain::data::split::{self, Layout};
-use ordain::data::{Aligned, Missing, RankSet};
-use ordain::method::Fitted;
-use ordain::model_file::{self, Model};
+use ordain::model_file::{self, AnyModel};
 use ordain::solver::run::{Report, Watch};
 use ordain::traits::Stop;
-use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+
+/// The same call for a model of any task.
+macro_rules! each_model {
+    ($model:expr, $fitted:ident => $call:expr) => {
+        match $model {
+            ordain::model_file::AnyModel::Rank($fitted) => $call,
+            ordain::model_file::AnyModel::Annotate($fitted) => $call,
+            ordain::model_file::AnyModel::Match($fitted) => $call,
+            _ => Err($crate::plan::Usage("this command is not for models of this task".into()).into()),
+        }
+    };
+}
+use each_model;
 
 pub(crate) fn run(cli: Cli, mut command: clap::Command) -> Result<()> {
     let screen = Screen::new(&cli.common);
@@ -35,8 +46,8 @@ pub(crate) fn run(cli: Cli, mut command: clap::Command) -> Result<()> {
         Command::Inspect(args) => inspect::run(&args, &screen),
         Command::Explain(args) => explain::run(&args, &screen),
         Command::Convert(args) => convert::run(&args, &screen),
-        Command::Simulate(args) => tags::simulate::run(&args, &screen),
-        Command::Ask(args) => tags::ask::run(&args, &screen),
+        Command::Simulate(args) => simulate::run(&args, &screen),
+        Command::Ask(args) => ask::run(&args, &screen),
         Command::Demo(args) => demo::run(&args, &screen),
         Command::Completions { shell } => {
             let mut text = vec![];
@@ -59,42 +70,8 @@ fn followed<T>(screen: &Screen, work: impl FnOnce(&Watch) -> T) -> T {
     work(&Watch { stop: &crate::INTERRUPTED, tell: &|share, what| progress.tell(share, what) })
 }
 
-/// Files as one data set; a folder stands for its parts S1, S2 … Missing values stay gaps unless they are refused.
-fn read_all(paths: &[PathBuf], missing: Missing) -> Result<RankSet> {
-    let mut files = vec![];
-    for path in paths {
-        match path.is_dir().then(|| split::layout(path)).transpose()? {
-            None => files.push(path.clone()),
-            Some(Layout::Parts(parts)) => files.extend(parts),
-            Some(Layout::Folders(folds)) => {
-                return Err(ordain::Error::Content {
-                    path: path.clone(),
-                    expected: "a file, or a folder of parts S1, S2 …".into(),
-                    found: format!("folds: name a file, such as {}", folds[0][2].display()),
-                }
-                .into());
-            }
-        }
-    }
-    Ok(ordain::data::read(&[files], missing)?.0)
-}
-
-/// Looks at a file that could not be read, for a better message. A stream is gone by then.
-fn looked(path: &Path, look: impl Fn(&Path) -> bool) -> bool {
-    !ordain::data::is_stream(path) && look(path)
-}
-
-/// A data set as a model wants it: its own rule for missing values, its columns.
-fn read_for(model: &Fitted, paths: &[PathBuf], screen: &Screen) -> Result<RankSet> {
-    let mut set = read_all(paths, model.ranker.missing)?;
-    let name = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
-    let differ = model.ranker.prepare(&mut set).map_err(|error| anyhow::Error::from(error).context(name.clone()))?;
-    warn_of_columns(&differ, model.ranker.columns.names.len(), &name, screen);
-    Ok(set)
-}
-
 /// A model of any task, for data that are read in this way.
-fn open_model(path: &Path, reading: &Reading) -> Result<Model> {
+fn open_model(path: &Path, reading: &Reading) -> Result<AnyModel> {
     refuse_missing(reading)?;
     Ok(model_file::load_any(path)?)
 }
@@ -105,55 +82,6 @@ fn refuse_missing(reading: &Reading) -> Result<()> {
         Some(_) => Err(Usage("a model has its own rule for missing values: leave out --missing".into()).into()),
         None => Ok(()),
     }
-}
-
-/// Says in which columns data differ from a model of `all` columns.
-fn warn_of_columns(differ: &Aligned, all: usize, name: &str, screen: &Screen) {
-    if let Some(first) = differ.unknown.first() {
-        let n = differ.unknown.len();
-        screen.say(&format!(
-            "warning: {name}: {n} feature(s) that the model has never seen carry no weight (such as {first})"
-        ));
-    }
-    if let Some(first) = differ.absent.first() {
-        let n = differ.absent.len();
-        screen.say(&format!(
-            "warning: {name} has no value for {n} of the model's {all} features (such as {first}): they count as 0"
-        ));
-    }
-}
-
-/// A fit in JSON.
-fn fit_document(
-    method: &str,
-    report: &Report,
-    settings: &Map<String, Value>,
-    examples: Value,
-    seconds: f64,
-    model: &Path,
-) -> Value {
-    let mut document = json!({
-        "method": method,
-        "objective": report.objective,
-        "gap": report.gap,
-        "iterations": report.iterations,
-        "gradient": report.gradient,
-        "stop": report.stop.name(),
-        "settings": settings,
-        "examples": examples,
-        "seconds": seconds,
-        "model": model.display().to_string(),
-    });
-    if let Some(rounds) = report.rounds {
-        document["rounds"] = rounds.into();
-    }
-    document
-}
-
-/// How a fit ended, as `inspect` shows it.
-fn result_line(report: &Report) -> String {
-    let Report { objective, iterations, stop, .. } = report;
-    format!("result     objective {objective:.6}, {iterations} steps, {}, stop: {}\n", report.accuracy(), stop.name())
 }
 
 /// Says of a model that its fit was interrupted.

@@ -49,12 +49,15 @@ fn what_is_compared_is_what_fit_gives() {
     let (train, test, model) = (place.at("train.arff"), place.at("test.arff"), place.at("m.ordain"));
     let compared = well(&["compare", FIXED, "--train", &train, "--test", &test, "--json"]).json();
     well(&["fit", FIXED, &train, "-o", &model]);
-    let fitted = ordain::model_file::load_tags_with_header(std::path::Path::new(&model)).unwrap().0;
+    let fitted = ordain::model_file::load::<ordain::method::Annotate>(std::path::Path::new(&model)).unwrap();
     let (set, _) = ordain::data::read_labels(&[vec![test.into()]], &Default::default()).unwrap();
     for (name, cell) in compared["methods"][0]["metrics"].as_object().unwrap() {
         let metric = [name.parse().unwrap()];
-        let result =
-            fitted.annotator.evaluate(&set, &set.all(), &metric, &ordain::metric::Convention::STANDARD).unwrap();
+        let result = {
+            use ordain::task::Model as _;
+            let ready = fitted.model.prepare(&set).unwrap();
+            fitted.model.evaluate(&ready, &set.all(), &metric, &ordain::metric::Convention::STANDARD).unwrap()
+        };
         near(number(&cell["mean"]), result.mean(0));
     }
     assert_eq!(compared["methods"][0]["model_bytes"], place.bytes("m.ordain").len());
@@ -127,9 +130,9 @@ fn a_choice_by_a_loss_takes_the_least() {
     let place = scenes();
     let (train, model) = (place.at("train.arff"), place.at("m.ordain"));
     well(&["fit", "independent", &train, "-o", &model, "--choose-by", "rankloss", "--no-refit"]);
-    let facts = ordain::model_file::load_tags_with_header(std::path::Path::new(&model)).unwrap().0.facts;
+    let facts = ordain::model_file::load::<ordain::method::Annotate>(std::path::Path::new(&model)).unwrap().facts;
     let least = facts.chosen.as_ref().unwrap().candidates.iter().map(|c| c.value).fold(f64::INFINITY, f64::min);
-    near(facts.floor.unwrap().reached, least);
+    near(facts.notes.floor.unwrap().reached, least);
 }
 
 #[test]

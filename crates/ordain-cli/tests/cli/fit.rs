@@ -186,7 +186,8 @@ fn help_knows_every_method() {
     let help = well(&["fit", "--help"]).out.split_whitespace().collect::<Vec<_>>().join(" ");
     let known = "The method: ranksvm, rankmatch, dorm, ballrank (rank); cstar, independent (annotate); matchmap, matchmargin (match)";
     assert!(help.contains(known), "{help}");
-    for name in ordain::method::Method::NAMES {
+    for method in ordain::method::AnyMethod::all() {
+        let name = method.name();
         assert!(help.contains(&format!("Settings of {name}")), "{name}");
     }
     assert!(help.contains("without the interruption (rankmatch and dorm)"), "{help}");

@@ -501,8 +501,8 @@ fn files_of_another_task_are_refused() {
     ordain(&["compare", "ranksvm", "--cv", "3", &test]).code(1).says(sides);
     let ranker = place.at("ranker.ordain");
     well(&["fit", "ranksvm", &letor, "-o", &ranker, "--set=lambda=0.1", "--set=scale=query"]);
-    ordain(&["predict", &ranker, &test]).code(1).says("is a model that ranks").says(sides);
-    ordain(&["evaluate", &ranker, &test]).code(1).says("is a model that ranks").says(sides);
+    ordain(&["predict", &ranker, &test]).code(1).says("because this model ranks").says(sides);
+    ordain(&["evaluate", &ranker, &test]).code(1).says("because this model ranks").says(sides);
     ordain(&["predict", &ranker, &letor, "--check=3"]).code(2).says("--check is for models that match");
     ordain(&["explain", &ranker, &letor, "--query=q1", "--left=x"]).code(2).says("--left is for models that match");
     ordain(&["fit", "ranksvm", &letor, "-o", &new, "--features=degree"]).code(2).says("--features is for points");

@@ -3,6 +3,7 @@
 
 use ordain::data::synthetic::{Linkage, Silhouettes};
 use ordain::data::{MatchSet, write_matches};
+use ordain::task::Model as _;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -127,7 +128,8 @@ fn silhouettes_made_up() {
 /// The share matched wrongly when all weights are −1.
 fn unlearned(set: &MatchSet, units: &[u32]) -> f64 {
     let matcher = ordain::method::Matcher::unlearned(set, vec![-1.0; set.features.cols()]);
-    matcher.evaluate(set, units, &["hamming".parse().unwrap()]).unwrap().mean(0)
+    let (ready, hamming) = (matcher.prepare(set).unwrap(), ["hamming".parse().unwrap()]);
+    matcher.evaluate(&ready, units, &hamming, &ordain::metric::Convention::STANDARD).unwrap().mean(0)
 }
 
 /// Made-up registers in which three of ten people have no partner.

@@ -403,7 +403,7 @@ fn a_model_of_another_task_is_named() {
     let (cstar, svm) = (place.at("model.ordain"), other.at("model.ordain"));
     let (items, queries) = (place.at("test.csv"), other.at("test.txt"));
     for command in ["predict", "evaluate"] {
-        ordain(&[command, &svm, &items]).code(1).silent().says("is a model that ranks, found items with labels");
+        ordain(&[command, &svm, &items]).code(1).silent().says("because this model ranks, found items with labels");
         ordain(&[command, &cstar, &queries]).code(1).silent().says("annotates, found queries with documents");
     }
     let out = place.at("new.ordain");

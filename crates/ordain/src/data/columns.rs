@@ -40,34 +40,15 @@ impl Columns {
     }
 }
 
-impl Columns {
-    /// Refuses features that do not stand in these columns, in this order. O(columns).
-    pub(crate) fn check(&self, features: &Features, found: &Self) -> Result<()> {
-        let differ = |expected: String, found: String| {
-            let expected = format!("{expected}: `prepare` the set with the model first");
-            Err(Error::Data { expected, found })
-        };
-        let n = self.names.len();
-        if features.cols() != n || found.names.len() != n {
-            return differ(format!("the {n} columns of the model"), format!("{} columns", features.cols()));
-        }
-        match self.names.iter().zip(&found.names).position(|(own, name)| own != name) {
-            None => Ok(()),
-            Some(j) => differ(
-                format!("the columns of the model, {:?} as column {}", self.names[j], j + 1),
-                format!("{:?}", found.names[j]),
-            ),
-        }
-    }
-}
-
-/// Numbered columns in which data and model differ.
+/// Names in which data and model differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Aligned {
     /// In the model, nowhere in the data: they count as 0.
     pub absent: Vec<String>,
     /// In the data, unknown to the model: they carry no weight.
     pub unknown: Vec<String>,
+    /// Other names in the data that the model does not know: labels.
+    pub labels: Vec<String>,
 }
 
 /// Puts columns into the order of a model's, by name.
@@ -90,7 +71,7 @@ pub(super) fn align(features: &mut Features, columns: &mut Columns, to: &Columns
     }
     *features = features.select_columns(&from);
     *columns = to.clone();
-    Ok(Aligned { absent: missing, unknown: extra })
+    Ok(Aligned { absent: missing, unknown: extra, labels: vec![] })
 }
 
 /// The mean of each column over the values that some rows have; 0 where there is none.
@@ -107,17 +88,32 @@ pub(super) fn means(features: &Features, rows: impl Iterator<Item = usize>) -> V
         .collect()
 }
 
-/// Fills gaps as `missing` says; the means of some rows, where they were what was filled in.
-pub(super) fn fill_as(
-    features: &mut Features,
+/// What gaps were filled with. Only filling makes one, so that a model says what was done to its data.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filled {
     missing: Missing,
-    rows: impl Iterator<Item = usize>,
-) -> Option<Vec<f32>> {
+    means: Option<Vec<f32>>,
+}
+
+impl Filled {
+    /// What missing values mean.
+    pub fn missing(&self) -> Missing {
+        self.missing
+    }
+
+    /// The value put into each column, with [`Missing::Mean`].
+    pub fn means(&self) -> Option<&[f32]> {
+        self.means.as_deref()
+    }
+}
+
+/// Fills gaps as `missing` says, with the means of some rows if they are asked for.
+pub(super) fn fill_as(features: &mut Features, missing: Missing, rows: impl Iterator<Item = usize>) -> Filled {
     let means = (missing == Missing::Mean).then(|| means(features, rows));
     if missing != Missing::Error {
         fill(features, means.as_deref());
     }
-    means
+    Filled { missing, means }
 }
 
 /// Puts `means[j]` where a value of column `j` is missing, or 0 without means.

@@ -12,13 +12,14 @@ mod matches;
 mod number;
 mod rank;
 pub mod scale;
+mod set;
 mod sniff;
 mod source;
 pub mod split;
 mod strings;
 pub mod synthetic;
 
-pub use columns::{Aligned, Columns, Missing};
+pub use columns::{Aligned, Columns, Filled, Missing};
 pub use groups::Groups;
 pub use labels::{ItemQueries, ItemRows, LabelReading, LabelSet, Retrieval, read_labels, side_file, write_labels};
 pub use matches::{
@@ -27,7 +28,8 @@ pub use matches::{
     shape_contexts, write_contexts, write_matches,
 };
 pub use rank::{RankSet, check_ids, read, resample, trec, write};
-pub use sniff::is_labels;
+pub use set::DataSet;
+pub use sniff::{Holds, holds, is_labels};
 pub(crate) use source::peek;
 pub use source::{abandon_writes, is_stream, read_lines, read_whole, write_whole};
 pub use strings::Strings;

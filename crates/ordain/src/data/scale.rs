@@ -191,6 +191,11 @@ fn spreads(features: &Features, rows: impl Iterator<Item = usize> + Clone, n: us
 }
 
 impl Scaling {
+    /// Offsets and factors, if they are the same for all rows.
+    pub fn global(&self) -> Option<&Affine> {
+        if let Self::Global(affine) = self { Some(affine) } else { None }
+    }
+
     /// Learns a scaling: `global` from the queries `units`, the others from each query of the set by itself.
     ///
     /// Cost: two passes over the rows, O(values).

@@ -9,6 +9,44 @@ use std::path::Path;
 /// Rows that are looked at.
 const ROWS: usize = 50;
 
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// Queries with documents.
+    Queries,
+    /// Items with labels.
+    Items,
+    /// Problems of matching: two sides with edges, or points.
+    Problems,
+}
+
+/// What a file holds, as far as its name and its beginning tell. A stream still has its beginning after the look.
+///
+/// ```
+/// use ordain::data::{Holds, holds};
+/// # let dir = tempfile::tempdir().unwrap();
+/// let path = dir.path().join("train.txt");
+/// std::fs::write(&path, "2 qid:7 1:0.5\n0 qid:7 1:0.1\n").unwrap();
+/// assert_eq!(holds(&path), Some(Holds::Queries));
+/// std::fs::write(&path, "hello").unwrap();
+/// assert_eq!(holds(&path), None);
+/// ```
+pub fn holds(path: &Path) -> Option<Holds> {
+    if super::is_matches(path) {
+        return Some(Holds::Problems);
+    }
+    if is_labels(path) {
+        return Some(Holds::Items);
+    }
+    let queries = match kind(path).as_str() {
+        "csv" => column_names(path, b',').contains("qid"),
+        "tsv" => column_names(path, b'\t').contains("qid"),
+        "arff" | "parquet" | "xml" | "ordain" => false,
+        _ => rows_of(path).iter().any(|row| has_query(row)),
+    };
+    queries.then_some(Holds::Queries)
+}
+
 /// Whether a file holds items with labels rather than queries with documents, as far as its beginning tells.
 ///
 /// ARFF does; a table with a column `labels` does; text does whose first line counts items, features and labels, whose
@@ -66,6 +104,18 @@ fn names_of(text: &[u8], delimiter: u8) -> HashSet<String> {
     reader.byte_headers().map_or_else(|_| HashSet::new(), |header| header.iter().map(name).collect())
 }
 
+/// The first rows of a text, without comments.
+fn rows_of(path: &Path) -> Vec<Vec<u8>> {
+    let block = peek(path, BLOCK).unwrap_or_default();
+    let lines = block.split(|&b| b == b'\n').map(<[u8]>::trim_ascii);
+    lines.filter(|line| !line.is_empty() && line[0] != b'#').take(ROWS).map(<[u8]>::to_vec).collect()
+}
+
+/// Whether a row of text names its query.
+fn has_query(row: &[u8]) -> bool {
+    row.split(u8::is_ascii_whitespace).any(|word| word.starts_with(b"qid:"))
+}
+
 fn text(path: &Path) -> bool {
     let Ok(mut block) = peek(path, BLOCK) else { return false };
     if block.len() == BLOCK {
@@ -76,8 +126,7 @@ fn text(path: &Path) -> bool {
         return lines.nth(1).is_some();
     }
     let rows: Vec<&[u8]> = lines.filter(|line| line[0] != b'#').take(ROWS).collect();
-    let words = |row: &[u8]| row.split(u8::is_ascii_whitespace).any(|word| word.starts_with(b"qid:"));
-    if rows.is_empty() || rows.iter().any(|row| words(row)) {
+    if rows.is_empty() || rows.iter().any(|row| has_query(row)) {
         return false;
     }
     let many = |row: &&[u8]| {

@@ -15,6 +15,9 @@ pub struct Fold {
     pub test: Vec<u32>,
 }
 
+/// With fewer units than this none is held out.
+pub const LEAST: usize = 5;
+
 /// Holds out every fifth unit (unit i with i mod 5 = 4) for choosing: what remains, and what is held out.
 ///
 /// ```

@@ -1,8 +1,9 @@
 //! Values of settings as they are typed.
 
-use super::{Choice, Positive, Setting};
+use super::{Choice, Positive};
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
+use crate::task::Setting;
 
 fn wrong(name: &str, expected: &str, found: &str) -> Error {
     Error::Setting { name: name.into(), expected: expected.into(), found: found.into() }
@@ -52,6 +53,41 @@ impl Common<'_> {
         Ok(true)
     }
 }
+
+/// One of the settings that every method has, as text.
+pub(super) fn common(
+    name: &str,
+    scale: &Choice<Scale>,
+    ridge: &Choice<Positive>,
+    max_iter: usize,
+    tol: Positive,
+) -> Option<String> {
+    match name {
+        "scale" => Some(shown(scale, |scale| scale.name().into())),
+        "lambda" => Some(shown_number(ridge)),
+        "max_iter" => Some(max_iter.to_string()),
+        "tol" => Some(tol.get().to_string()),
+        _ => None,
+    }
+}
+
+/// A value or `auto`, as text.
+pub(super) fn shown<T>(choice: &Choice<T>, text: impl Fn(&T) -> String) -> String {
+    if let Choice::Set(value) = choice { text(value) } else { "auto".into() }
+}
+
+/// A number or `auto`, as text.
+pub(super) fn shown_number(choice: &Choice<Positive>) -> String {
+    shown(choice, |x| x.get().to_string())
+}
+
+/// The name of a value among those that [`one_of`] knows.
+pub(super) fn name_of<T: PartialEq>(value: &T, known: &[(&'static str, T)]) -> &'static str {
+    known.iter().find(|(_, own)| own == value).map_or("", |(name, _)| name)
+}
+
+/// `true` and `false`.
+pub(super) const SWITCH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 /// A number above 0.
 pub(super) fn positive(name: &str, value: &str) -> Result<Positive> {

@@ -151,6 +151,20 @@ impl Metric {
         self.need(self.of_matches(), "a metric of matches: hamming, accuracy, precision, recall, f1, nll, ece")
     }
 
+    /// Refuses a metric of another task than the one of this name.
+    pub(crate) fn need_task(self, task: &str) -> Result<()> {
+        match task {
+            "rank" => self.need_rankings(),
+            "annotate" => self.need_labels(),
+            _ => self.need_matches(),
+        }
+    }
+
+    /// Whether one value is better than another.
+    pub fn better(self, value: f64, than: f64) -> bool {
+        if self.is_loss() { value < than } else { value > than }
+    }
+
     fn need(self, right: bool, expected: &str) -> Result<()> {
         let uncut = self.kind == Kind::Recall && self.k.is_none();
         let expected = if uncut { "a cut-off, as in recall@10" } else { expected };
@@ -507,7 +521,7 @@ pub fn evaluate(
     metrics: &[Metric],
     by: &Convention,
 ) -> Result<Evaluation> {
-    set.need_grades()?;
+    set.need_truth()?;
     metrics.iter().try_for_each(|metric| metric.need_rankings())?;
     if scores.len() != set.rows() {
         let expected = format!("{} scores, one per document", set.rows());

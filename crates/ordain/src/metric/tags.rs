@@ -65,7 +65,7 @@ pub fn evaluate_tags(
     metrics: &[Metric],
     by: &Convention,
 ) -> Result<Evaluation> {
-    set.need_labels()?;
+    set.need_truth()?;
     let n = set.labels.len();
     metrics.iter().try_for_each(|metric| metric.need_labels())?;
     prediction.check(units.len(), n, metrics)?;

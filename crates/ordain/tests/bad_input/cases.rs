@@ -5,7 +5,9 @@ use super::readers::{case, read};
 use super::suite::{Check, Suite, clear, clear_message, cut, ensure};
 use ordain::data::scale::Scale;
 use ordain::data::{self, Missing, RankSet};
+use ordain::method::Rank;
 use ordain::metric::{self, Convention};
+use ordain::task::{Method, Training};
 use ordain::{Error, model_file};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -414,9 +416,10 @@ fn a_loaded_model_is_the_one_that_was_saved() {
         suite.run(&format!("{method}, seed {seed}"), b"", || {
             let method: ordain::method::RankMethod = method.parse().expect("a method");
             let train = set.all();
-            let model = method.fit(&ordain::method::Training::new(&set, &train), &ordain::solver::run::Watch::NOBODY);
+            let model = method.fit(&Training::new(&set, &train), &ordain::solver::run::Watch::NOBODY);
             let bytes = model_file::to_bytes(&model.map_err(|e| ("refused".into(), e.to_string()))?);
-            let loaded = model_file::from_bytes(&bytes, &path).map_err(|e| ("refused".into(), e.to_string()))?;
+            let loaded =
+                model_file::from_bytes::<Rank>(&bytes, &path).map_err(|e| ("refused".into(), e.to_string()))?;
             ensure!(
                 model_file::to_bytes(&loaded) == bytes,
                 "other bytes",

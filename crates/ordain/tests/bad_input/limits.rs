@@ -5,10 +5,11 @@ use super::pipeline;
 use super::readers::{allowed, case, read};
 use super::suite::{Check, Suite, clear, ensure};
 use ordain::data::{self, Missing, RankSet};
-use ordain::method::{RankMethod, Training};
+use ordain::method::RankMethod;
 use ordain::metric::{self, Convention};
 use ordain::random::Random;
 use ordain::solver::run::Watch;
+use ordain::task::{Method, Model, Training};
 use ordain::{Error, Result};
 use std::fmt::Write as _;
 use std::fs;
@@ -27,8 +28,8 @@ fn told<T>(outcome: Result<T>) -> Check<T> {
 fn everything(set: &RankSet) -> Check {
     let method: RankMethod = "ranksvm[scale=query,lambda=1]".parse().expect("a method");
     let train = set.all();
-    let model = told(method.fit(&Training::new(set, &train), &Watch::NOBODY))?;
-    let scores = told(model.ranker.scores(set))?;
+    let ranker = told(method.fit(&Training::new(set, &train), &Watch::NOBODY))?.model;
+    let scores = told(ranker.prepare(set).and_then(|ready| ranker.scores(&ready)))?;
     // once as they are, and once all tied
     for scores in [&scores, &vec![0.0; scores.len()]] {
         for by in Convention::ALL {
@@ -134,11 +135,11 @@ fn sparse_stays_sparse() {
         let train = set.all();
         let (model, peak) = memory::peak(|| method.fit(&Training::new(&set, &train), &Watch::NOBODY));
         ensure!(peak < allowed(text.len()), "too much memory to fit", "{peak} bytes for {}", text.len());
-        let ranker = told(model)?.ranker;
-        let (scores, peak) = memory::peak(|| ranker.scores(&set));
+        let ranker = told(model)?.model;
+        let (scores, peak) = memory::peak(|| ranker.scores(&ranker.prepare(&set)?));
         told(scores)?;
         ensure!(peak < allowed(text.len()), "too much memory to score", "{peak} bytes for {}", text.len());
-        let (parts, peak) = memory::peak(|| ranker.explain(&set, 0, 0, 1));
+        let (parts, peak) = memory::peak(|| ranker.explain(&ranker.prepare(&set)?, 0, 0, 1));
         told(parts)?;
         ensure!(peak < allowed(text.len()), "too much memory to explain", "{peak} bytes for {}", text.len());
         Ok(())

@@ -5,10 +5,11 @@ use super::suite::{Check, Suite, clear, ensure};
 use super::{memory, mutate};
 use ordain::data::synthetic::Linkage;
 use ordain::data::{MatchSet, Missing};
-use ordain::method::{FittedMatch, MatchMethod, MatchTraining};
-use ordain::model_file::{Model, any_from_bytes, from_bytes, match_to_bytes};
+use ordain::method::{Match, MatchMethod, Rank};
+use ordain::model_file::{AnyModel, any_from_bytes, from_bytes, to_bytes};
 use ordain::random::Random;
 use ordain::solver::run::Watch;
+use ordain::task::{Fitted, Method, Model, Training};
 use std::path::Path;
 
 const CASES: usize = 5000;
@@ -20,28 +21,27 @@ const METHODS: [&str; 3] = [
     "matchmargin[scale=none,lambda=0.1,null=true,calibrate=false]",
 ];
 
-fn small(method: &str) -> (MatchSet, FittedMatch) {
+fn small(method: &str) -> (MatchSet, Fitted<Match>) {
     let mut set = Linkage { problems: 8, records: 3, ..Linkage::default() }.make();
     let train = set.all();
-    let means = set.fill(Missing::Mean, &train);
+    let filled = set.fill(Missing::Mean, &train);
     let method: MatchMethod = method.parse().expect("a method");
-    let training =
-        MatchTraining { missing: Missing::Mean, means: means.as_deref(), ..MatchTraining::new(&set, &train) };
+    let training = Training { filled, ..Training::new(&set, &train) };
     let model = method.fit(&training, &Watch::NOBODY).expect("a model");
     // what is in the file, as far as JSON keeps it
-    let Ok(Model::Match(model)) = any_from_bytes(&match_to_bytes(&model), Path::new(PATH)) else {
+    let Ok(AnyModel::Match(model)) = any_from_bytes(&to_bytes(&model), Path::new(PATH)) else {
         panic!("not a matcher")
     };
     (set, model)
 }
 
 /// Loads a damaged file; whether it was refused.
-fn refused(file: &[u8], truth: &FittedMatch) -> Check<bool> {
+fn refused(file: &[u8], truth: &Fitted<Match>) -> Check<bool> {
     let (loaded, peak) = memory::peak(|| any_from_bytes(file, Path::new(PATH)));
     ensure!(peak < (1 << 20) + 64 * file.len(), "too much memory", "{peak} bytes for {}", file.len());
     match loaded {
         Ok(model) => {
-            let same = matches!(&model, Model::Match(model) if model == truth);
+            let same = matches!(&model, AnyModel::Match(model) if model == truth);
             ensure!(same, "a damaged file gives another model", "{model:?}");
             Ok(false)
         }
@@ -59,7 +59,7 @@ fn damaged_matchers() {
     let mut count = 0;
     for method in METHODS {
         let (_, truth) = small(method);
-        let whole = match_to_bytes(&truth);
+        let whole = to_bytes(&truth);
         for turn in 0..CASES {
             let (mut json, tensors) = parts(&whole);
             let (file, told) = match turn % 4 {
@@ -83,7 +83,7 @@ fn damaged_matchers() {
             let outcome = suite.run(&format!("{len} bytes"), &whole[..len], || refused(&whole[..len], &truth));
             assert_ne!(outcome, Some(false), "{len} bytes were taken for the whole file");
         }
-        let error = from_bytes(&whole, Path::new(PATH)).expect_err("it does not rank").to_string();
+        let error = from_bytes::<Rank>(&whole, Path::new(PATH)).expect_err("it does not rank").to_string();
         assert!(error.contains("this model matches"), "{error}");
     }
     assert!(count * 100 >= 3 * CASES * 95, "{count} of {} refused", 3 * CASES);
@@ -97,9 +97,9 @@ fn forged_matchers() {
     let mut random = Random::new(900);
     for method in METHODS {
         let (set, truth) = small(method);
-        let (json, tensors) = parts(&match_to_bytes(&truth));
+        let (json, tensors) = parts(&to_bytes(&truth));
         let plain = header(&json);
-        assert_eq!(sealed(&json, &plain, &tensors), match_to_bytes(&truth), "the checksum is understood");
+        assert_eq!(sealed(&json, &plain, &tensors), to_bytes(&truth), "the checksum is understood");
         for turn in 0..CASES / 3 {
             let (mut json, mut header, mut tensors) = (json.clone(), plain.clone(), tensors.clone());
             match turn % 4 {
@@ -123,28 +123,27 @@ fn forged_matchers() {
             let file = sealed(&json, &header, &tensors);
             suite.run(&format!("{method} forged {turn}"), &file, || {
                 let model = match any_from_bytes(&file, Path::new(PATH)) {
-                    Ok(Model::Match(model)) => model,
+                    Ok(AnyModel::Match(model)) => model,
                     Ok(_) => return Ok(()),
                     Err(error) => return clear(&error, &[(Path::new(PATH), &[])]),
                 };
-                let matcher = &model.matcher;
-                let global = matcher.global.iter().flat_map(|affine| affine.offset.iter().chain(&affine.factor));
-                let singles = global.chain(matcher.means.iter().flatten()).map(|&x| f64::from(x));
+                let matcher = &model.model;
+                let global = matcher.inputs.global.iter().flat_map(|affine| affine.offset.iter().chain(&affine.factor));
+                let singles = global.chain(matcher.inputs.means.iter().flatten()).map(|&x| f64::from(x));
                 let own = matcher.weights.iter().copied().chain(matcher.null).chain(matcher.temperature);
                 let finite = singles.chain(own).all(f64::is_finite);
                 ensure!(finite, "a model with numbers that are not finite", "{matcher:?}");
                 ensure!(matcher.temperature.is_none_or(|t| t > 0.0), "an impossible temperature", "{matcher:?}");
-                let mut set = set.clone();
-                if matcher.prepare(&mut set).is_ok() {
+                if let Ok(ready) = matcher.prepare(&set) {
                     // scores may be beyond all bounds: an error then, never a panic
-                    if let Ok(said) = matcher.predict(&set, &set.all()) {
+                    if let Ok(said) = matcher.predict(&ready, &set.all()) {
                         let nan = said.iter().flat_map(|s| s.probabilities.iter().flatten()).any(|p| p.is_nan());
                         ensure!(!nan, "a probability that is no number", "{matcher:?}");
                     }
-                    if let Ok(scores) = matcher.scores(&set, 0) {
+                    if let Ok(scores) = matcher.scores(&ready, 0) {
                         ensure!(scores.iter().all(|s| s.is_finite()), "a score is not finite", "{matcher:?}");
                     }
-                    drop(matcher.explain(&set, 0, 0, 1));
+                    drop(matcher.explain(&ready, 0, 0, 1));
                 }
                 Ok(())
             });

@@ -5,9 +5,10 @@ use super::suite::{Check, Suite, clear, ensure};
 use super::{memory, pipeline};
 use ordain::data::synthetic::Synthetic;
 use ordain::data::{Missing, RankSet};
-use ordain::method::{Fitted, RankMethod, Training};
+use ordain::method::{Rank, RankMethod};
 use ordain::random::Random;
 use ordain::solver::run::Watch;
+use ordain::task::{Fitted, Method, Model, Training};
 use ordain::{Error, model_file};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -22,15 +23,16 @@ const METHODS: [&str; 3] = [
     "ballrank[scale=query,lambda=0.01,gamma=1,blocks=true,epsilon=0.1]",
 ];
 
-fn small() -> (RankSet, Fitted) {
+fn small() -> (RankSet, Fitted<Rank>) {
     made(METHODS[0])
 }
 
-fn made(method: &str) -> (RankSet, Fitted) {
-    let set = Synthetic { queries: 12, documents: (3, 6), features: 4, ..Synthetic::default() }.make();
+fn made(method: &str) -> (RankSet, Fitted<Rank>) {
+    let mut set = Synthetic { queries: 12, documents: (3, 6), features: 4, ..Synthetic::default() }.make();
     let method: RankMethod = method.parse().expect("a method");
-    let (train, means) = (set.all(), set.column_means(&set.all()));
-    let training = Training { missing: Missing::Mean, means: Some(&means), ..Training::new(&set, &train) };
+    let train = set.all();
+    let filled = set.fill(Missing::Mean, &train);
+    let training = Training { filled, ..Training::new(&set, &train) };
     let model = method.fit(&training, &Watch::NOBODY).expect("a model");
     // what is in the file, as far as JSON keeps it
     let model = model_file::from_bytes(&model_file::to_bytes(&model), Path::new(PATH)).expect("a model");
@@ -83,7 +85,7 @@ pub(super) fn sealed(json: &Value, header: &Value, tensors: &[u8]) -> Vec<u8> {
 }
 
 /// Loads a damaged file; whether it was refused.
-fn refused(file: &[u8], truth: &Fitted) -> Check<bool> {
+fn refused(file: &[u8], truth: &Fitted<Rank>) -> Check<bool> {
     let (loaded, peak) = memory::peak(|| model_file::from_bytes(file, Path::new(PATH)));
     ensure!(peak < (1 << 20) + 64 * file.len(), "too much memory", "{peak} bytes for {}", file.len());
     match loaded {
@@ -242,23 +244,22 @@ fn forged_models() {
         }
         let file = sealed(&json, &header, &tensors);
         suite.run(&format!("forged {turn}"), &file, || {
-            let model = match model_file::from_bytes(&file, Path::new(PATH)) {
+            let model = match model_file::from_bytes::<Rank>(&file, Path::new(PATH)) {
                 Ok(model) => model,
                 Err(error) => return clear(&error, &[(Path::new(PATH), &[])]),
             };
-            let ranker = &model.ranker;
-            let global = ranker.global.iter().flat_map(|affine| affine.offset.iter().chain(&affine.factor));
-            let singles = global.chain(ranker.means.iter().flatten()).map(|&x| f64::from(x));
+            let ranker = &model.model;
+            let global = ranker.inputs.global.iter().flat_map(|affine| affine.offset.iter().chain(&affine.factor));
+            let singles = global.chain(ranker.inputs.means.iter().flatten()).map(|&x| f64::from(x));
             let core = ranker.expansion.iter().flat_map(|e| e.parts.iter().flat_map(|part| &part.coefficients));
             let finite = singles.chain(ranker.weights.iter().chain(core).copied()).all(f64::is_finite);
             ensure!(finite, "a model with numbers that are not finite", "{ranker:?}");
-            let mut set = set.clone();
-            if ranker.prepare(&mut set).is_ok() {
+            if let Ok(ready) = ranker.prepare(set) {
                 // scores may be beyond all bounds: an error then, never a panic
-                if let Ok(scores) = ranker.scores(&set) {
+                if let Ok(scores) = ranker.scores(&ready) {
                     ensure!(scores.iter().all(|s| s.is_finite()), "a score is not finite", "{ranker:?}");
                 }
-                drop(ranker.explain(&set, 0, 0, 1));
+                drop(ranker.explain(&ready, 0, 0, 1));
             }
             Ok(())
         });
@@ -276,14 +277,15 @@ fn a_newer_format() {
     newer["format"] = 2.into();
     let file = sealed(&json, &newer, &tensors);
     suite.run("format 2", &file, || {
-        let error = model_file::from_bytes(&file, Path::new(PATH)).err().map(|e| e.to_string()).unwrap_or_default();
+        let loaded = model_file::from_bytes::<Rank>(&file, Path::new(PATH));
+        let error = loaded.err().map(|e| e.to_string()).unwrap_or_default();
         ensure!(error.contains("format 2") && error.contains("newer"), "unclear", "{error}");
         Ok(())
     });
     let path = suite.path("kept.ordain");
     suite.run("a data file", b"", || {
         std::fs::write(&path, "1 qid:1 1:2\n").expect("a file");
-        let error = model_file::load(&path).err().map(|e| e.to_string()).unwrap_or_default();
+        let error = model_file::load::<Rank>(&path).err().map(|e| e.to_string()).unwrap_or_default();
         ensure!(error.contains("not an ordain model"), "unclear", "{error}");
         pipeline::again(&Synthetic::default().make(), &path.with_extension("txt"))
     });

@@ -2,10 +2,11 @@
 
 use super::suite::{Check, cut, ensure};
 use ordain::data::scale::Scale;
-use ordain::data::{self, Missing, RankSet};
-use ordain::method::{Fitted, RankMethod, Training};
+use ordain::data::{self, Filled, Missing, RankSet};
+use ordain::method::{Rank, RankMethod};
 use ordain::metric::{self, Convention, Kind, Metric};
 use ordain::solver::run::Watch;
+use ordain::task::{Fitted, Method, Model, Ready, Training};
 use ordain::{Error, model_file};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -31,15 +32,13 @@ pub(crate) fn all(set: &RankSet, missing: Missing, turn: usize, folder: &Path) -
         again(set, &folder.join(format!("again.{table}{packing}")))?;
     }
     let mut set = set.clone();
-    let means = (missing == Missing::Mean).then(|| set.column_means(&set.all()));
-    if missing != Missing::Error {
-        set.fill_missing(means.as_deref());
-    }
+    let filled = set.fill(missing, &set.all());
     let scale = Scale::ALL[turn % 4];
-    if let Some(model) = fit(&set, missing, means.as_deref(), scale)? {
-        let scores = told(model.ranker.scores(&set))?;
+    if let Some(model) = fit(&set, filled, scale)? {
+        let ready = told(model.model.prepare(&set))?;
+        let scores = told(model.model.scores(&ready))?;
         measure(&set, &scores)?;
-        explain(&set, &model, &scores)?;
+        explain(&ready, &model, &scores)?;
         kept(&model, turn, folder)?;
     }
     Ok(())
@@ -107,14 +106,14 @@ fn same_columns(set: &RankSet, other: &RankSet) -> Check<Vec<usize>> {
     Ok(found)
 }
 
-fn fit(set: &RankSet, missing: Missing, means: Option<&[f32]>, scale: Scale) -> Check<Option<Fitted>> {
+fn fit(set: &RankSet, filled: Filled, scale: Scale) -> Check<Option<Fitted<Rank>>> {
     let method: RankMethod = format!("ranksvm[scale={},lambda=1]", scale.name()).parse().expect("a method");
     let train = set.all();
     let pairs = train.iter().any(|&q| {
         let grades = &set.grades[set.span(q as usize)];
         grades.iter().any(|g| (g - grades[0]).abs() > 0.0)
     });
-    let outcome = method.fit(&Training { missing, means, ..Training::new(set, &train) }, &Watch::NOBODY);
+    let outcome = method.fit(&Training { filled, ..Training::new(set, &train) }, &Watch::NOBODY);
     let model = match outcome {
         Ok(model) => model,
         Err(error @ Error::Data { .. }) => {
@@ -125,8 +124,8 @@ fn fit(set: &RankSet, missing: Missing, means: Option<&[f32]>, scale: Scale) -> 
     };
     ensure!(set.graded && pairs, "fitted without pairs", "{:?}", model.facts);
     let report = &model.facts.report;
-    let finite = model.ranker.weights.iter().chain([&report.gradient]).all(|w| w.is_finite());
-    ensure!(finite, "a weight is not finite", "scale={} {:?}", scale.name(), model.ranker.weights);
+    let finite = model.model.weights.iter().chain([&report.gradient]).all(|w| w.is_finite());
+    ensure!(finite, "a weight is not finite", "scale={} {:?}", scale.name(), model.model.weights);
     // with all weights 0 every pair costs ½
     let right = report.objective >= -1e-9 && report.objective <= 0.5 + 1e-9;
     ensure!(right, "objective out of range", "scale={} {report:?}", scale.name());
@@ -178,29 +177,30 @@ pub(crate) fn in_range(result: &metric::Evaluation, by: &Convention) -> Check {
     Ok(())
 }
 
-fn explain(set: &RankSet, model: &Fitted, scores: &[f64]) -> Check {
+fn explain(ready: &Ready<Rank>, model: &Fitted<Rank>, scores: &[f64]) -> Check {
+    let set = ready.set();
     let large = |q: &usize| set.span(*q).len() > 1 && set.span(*q).len() * set.features.cols() < 1 << 18;
     let Some(q) = (0..set.len()).find(large) else { return Ok(()) };
     let (above, below) = (set.span(q).start, set.span(q).end - 1);
-    let parts = told(model.ranker.explain(set, q, above, below))?;
+    let parts = told(model.model.explain(ready, q, above, below))?;
     let sum: f64 = parts.iter().map(|p| p.contribution).sum();
     let size: f64 = parts.iter().map(|p| p.contribution.abs()).sum::<f64>() + scores[above].abs() + scores[below].abs();
     let difference = scores[above] - scores[below];
     let right = (sum - difference).abs() <= 1e-6 * (1.0 + size);
-    ensure!(right, "contributions do not add up", "{sum} for {difference}, scale={}", model.ranker.scale.name());
+    ensure!(right, "contributions do not add up", "{sum} for {difference}, scale={}", model.model.inputs.scale.name());
     Ok(())
 }
 
 /// A model is the same after it was saved and loaded.
-fn kept(model: &Fitted, turn: usize, folder: &Path) -> Check {
+fn kept(model: &Fitted<Rank>, turn: usize, folder: &Path) -> Check {
     let path = folder.join("kept.ordain");
     let loaded = if turn.is_multiple_of(16) {
-        model_file::save(model, &path).and_then(|()| model_file::load(&path))
+        model_file::save(model, &path).and_then(|()| model_file::load::<Rank>(&path))
     } else {
         model_file::from_bytes(&model_file::to_bytes(model), &path)
     };
     let loaded = loaded.map_err(|error| ("a saved model cannot be loaded".to_owned(), error.to_string()))?;
-    ensure!(loaded.ranker == model.ranker, "a loaded model ranks otherwise", "{:?}", loaded.ranker);
+    ensure!(loaded.model == model.model, "a loaded model ranks otherwise", "{:?}", loaded.model);
     ensure!(loaded == *model, "a loaded model has other facts", "{:?} for {:?}", loaded.facts, model.facts);
     Ok(())
 }

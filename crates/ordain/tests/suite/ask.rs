@@ -2,15 +2,17 @@
 #![allow(clippy::unwrap_used, clippy::float_cmp)] // a test may panic, and a share of all is exactly 1
 
 use ordain::ask::{Count, Known, Strategy, next, next_of, replay, replayable, sides};
+use ordain::data::scale::Scale;
 use ordain::data::synthetic::Scenes;
 use ordain::data::{Columns, LabelSet, Missing};
 use ordain::matrix::{Features, Matrix};
-use ordain::method::{Annotator, CStar, CountModel, LabelWork, OneVsRest, Scored, TagTraining, Trainer};
+use ordain::method::{Annotator, CStar, CountModel, LabelWork, OneVsRest, Scored, Trainer};
 use ordain::metric::Convention;
 use ordain::random::Random;
 use ordain::solver::run::Watch;
 use ordain::structure::exhaustive;
 use ordain::structure::star::{Clamp, MaxWork, Star, Subsets};
+use ordain::task::{Inputs, Method, Model, Training};
 
 /// A model without features: the scores of an item are what they are.
 fn model(random: &mut Random, n: usize, c: usize, sigma: f64, trainer: Trainer) -> Annotator {
@@ -18,11 +20,14 @@ fn model(random: &mut Random, n: usize, c: usize, sigma: f64, trainer: Trainer) 
     random.shuffle(&mut labels);
     let links: Vec<f64> = (0..c * n).map(|_| sigma * random.normal()).collect();
     Annotator {
-        columns: Columns { names: vec![], numbered: false },
+        inputs: Inputs {
+            columns: Columns { names: vec![], numbered: false },
+            missing: Missing::Error,
+            means: None,
+            scale: Scale::None,
+            global: None,
+        },
         labels: (0..n).map(|i| format!("label {i}")).collect(),
-        affine: None,
-        missing: Missing::Error,
-        means: None,
         trainer,
         bias: vec![0.0; n],
         direct: vec![],
@@ -331,12 +336,12 @@ fn a_replay_ends_at_the_truth() {
     let set = Scenes { items: 160, labels: 12, scenes: 3, noise: 1.5, seed: 3 }.make();
     let units = set.all();
     for method in [CStar::default(), CStar { trainer: Trainer::Margin, ..CStar::default() }] {
-        let annotator = method.fit(&TagTraining::new(&set, &units[..120]), &Watch::NOBODY).unwrap().annotator;
-        let scaled = annotator.scaled(&set).unwrap();
+        let annotator = method.fit(&Training::new(&set, &units[..120]), &Watch::NOBODY).unwrap().model;
+        let ready = annotator.prepare(&set).unwrap();
         let mut work = LabelWork::default();
         let (mut sums, mut before) = ([0.0; 4], vec![]);
         for &i in &units[120..] {
-            let (i, item) = (i as usize, annotator.score(&set, &scaled, i as usize).unwrap());
+            let (i, item) = (i as usize, annotator.score(&ready, i as usize).unwrap());
             for (s, strategy) in Strategy::ALL.into_iter().enumerate().filter(|(_, s)| s.suits(annotator.trainer)) {
                 for told in [true, false] {
                     let mut run = || {
@@ -356,7 +361,7 @@ fn a_replay_ends_at_the_truth() {
         }
         // without questions it is break-even precision as it is measured elsewhere
         let bep = ["bep".parse().unwrap()];
-        let measured = annotator.evaluate(&set, &units[120..], &bep, &Convention::STANDARD).unwrap();
+        let measured = annotator.evaluate(&ready, &units[120..], &bep, &Convention::STANDARD).unwrap();
         let mean = before.iter().sum::<f64>() / before.len() as f64;
         assert!((measured.mean(0) - mean).abs() < 1e-9 && measured.counted(0).len() == before.len());
         assert!(sums[0] > sums[3] && sums[1] > sums[3], "chosen questions are worth more than random ones: {sums:?}");

@@ -4,18 +4,16 @@
 use ordain::Error;
 use ordain::data::scale::Scale;
 use ordain::data::synthetic::{Linkage, Scenes, Synthetic};
-use ordain::data::{Columns, LabelSet, MatchSet, Problem, RankSet, Truth};
+use ordain::data::{Columns, LabelSet, MatchSet, Missing, Problem, RankSet, Truth};
 use ordain::matrix::{Features, Matrix};
 use ordain::method::{
-    BallRank, CStar, Choice, Documents, Dorm, Fitted, FittedMatch, FittedTags, LabelLoss, MatchMap, MatchMargin,
-    MatchMethod, MatchTraining, Method, RankMatch, RankMethod, RankSvm, Subset, TagTraining, Training,
+    Annotate, AnyMethod, BallRank, CStar, Choice, Documents, Dorm, LabelLoss, LabelPrediction, Match, MatchMap,
+    MatchMargin, MatchMethod, MatchPrediction, Rank, RankMatch, RankMethod, RankSvm, Subset,
 };
 use ordain::metric::{Convention, evaluate};
-use ordain::model_file::{
-    Model, any_from_bytes, from_bytes, load, load_any, match_to_bytes, save, save_match, save_tags, tags_to_bytes,
-    to_bytes,
-};
+use ordain::model_file::{AnyModel, any_from_bytes, from_bytes, load, load_any, save, to_bytes};
 use ordain::solver::run::Watch;
+use ordain::task::{Fitted, Method, Model, Ready, Training};
 use ordain::traits::Stop;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,8 +42,13 @@ const METHODS: [&str; 20] = [
     "ballrank[scale=global,gamma=1,lambda=1e-3,epsilon=0.05,oracle=sample,inner=badoiu-clarkson,polish=false]",
 ];
 
-fn fit(method: &str, set: &RankSet) -> Fitted {
+fn fit(method: &str, set: &RankSet) -> Fitted<Rank> {
     method.parse::<RankMethod>().unwrap().fit(&Training::new(set, &set.all()), &Watch::NOBODY).unwrap()
+}
+
+/// The scores of a set.
+fn scores(fitted: &Fitted<Rank>, set: &RankSet) -> Vec<f64> {
+    fitted.model.scores(&fitted.model.prepare(set).unwrap()).unwrap()
 }
 
 fn small() -> RankSet {
@@ -103,8 +106,7 @@ fn permuting_documents_permutes_scores() {
     // subsets, core documents and pairs for the median distance are drawn by row, so other rows are others
     let drawn = ["subset", "dorm", "gamma", "rbf", "documents", "ballrank"];
     for method in METHODS.into_iter().filter(|method| !drawn.iter().any(|word| method.contains(word))) {
-        let (a, b) =
-            (fit(method, &set).ranker.scores(&set).unwrap(), fit(method, &moved).ranker.scores(&moved).unwrap());
+        let (a, b) = (scores(&fit(method, &set), &set), scores(&fit(method, &moved), &moved));
         for (row, &old) in order.iter().enumerate() {
             assert!((b[row] - a[old as usize]).abs() < 1e-4 * (1.0 + a[old as usize].abs()), "{method}");
         }
@@ -121,7 +123,7 @@ fn a_saved_model_scores_alike() {
         save(&model, &path).unwrap();
         let again = load(&path).unwrap();
         assert!(again == model, "{method}");
-        assert_eq!(again.ranker.scores(&set).unwrap(), model.ranker.scores(&set).unwrap(), "{method}");
+        assert_eq!(scores(&again, &set), scores(&model, &set), "{method}");
     }
 }
 
@@ -129,10 +131,11 @@ fn a_saved_model_scores_alike() {
 fn scaled_documents_score_alike() {
     let set = small();
     for method in METHODS {
-        let ranker = fit(method, &set).ranker;
-        let docs = ranker.scaled(&set, &set.all()).unwrap();
+        let ranker = fit(method, &set).model;
+        let ready = ranker.prepare(&set).unwrap();
+        let docs = ranker.scaled_rows(&ready, &set.all()).unwrap();
         assert_eq!(docs.len(), 7 * set.rows());
-        let (scores, again) = (ranker.scores(&set).unwrap(), ranker.scores_of_scaled(set.query(0), &docs).unwrap());
+        let (scores, again) = (ranker.scores(&ready).unwrap(), ranker.scores_of_scaled(set.query(0), &docs).unwrap());
         for (a, b) in scores.iter().zip(&again) {
             assert!((a - b).abs() < 1e-4 * (1.0 + a.abs()), "{method}: {a} and {b}"); // scaled ones are in single precision
         }
@@ -159,11 +162,11 @@ fn constant_features_and_short_queries_are_harmless() {
     let set = RankSet::new(features, columns, vec![0.0, 1.0, 2.0, 1.0, 1.0], vec![0, 3, 4, 5], names).unwrap();
     for method in METHODS {
         let model = fit(method, &set);
-        let scores = model.ranker.scores(&set).unwrap();
+        let scores = scores(&model, &set);
         assert!(scores.iter().all(|s| s.is_finite()), "{method}");
         assert!(scores[0] < scores[1] && scores[1] < scores[2], "{method}: {scores:?}");
-        assert!(!method.contains("query") || model.ranker.weights.first().is_none_or(|&w| w == 0.0));
-        assert_eq!((model.facts.queries, model.facts.flat_queries), (3, 2));
+        assert!(!method.contains("query") || model.model.weights.first().is_none_or(|&w| w == 0.0));
+        assert_eq!((model.facts.notes.queries, model.facts.notes.flat_queries), (3, 2));
     }
 }
 
@@ -190,7 +193,7 @@ fn a_weight_of_two_counts_as_a_query_given_twice() {
     let twice = set.only(&units);
     for method in ["ranksvm[scale=query,lambda=1]", "ranksvm[scale=query,lambda=1,weight=pair]"] {
         let (a, b) = (fit(method, &weighted), fit(method, &twice));
-        for (a, b) in a.ranker.weights.iter().zip(&b.ranker.weights) {
+        for (a, b) in a.model.weights.iter().zip(&b.model.weights) {
             assert!((a - b).abs() < 1e-5, "{method}: {a} and {b}");
         }
     }
@@ -201,7 +204,7 @@ fn the_choice_is_the_best_of_what_was_tried() {
     let set = Synthetic { queries: 100, ..Synthetic::default() }.make();
     let model = fit("ranksvm", &set);
     let chosen = model.facts.chosen.clone().unwrap();
-    assert_eq!((chosen.metric.as_str(), chosen.queries, chosen.candidates.len()), ("ndcg@10", 20, 44));
+    assert_eq!((chosen.metric.as_str(), chosen.units, chosen.candidates.len()), ("ndcg@10", 20, 44));
     let best = chosen.candidates.iter().max_by(|a, b| a.value.total_cmp(&b.value)).unwrap();
     assert!(
         chosen
@@ -209,13 +212,13 @@ fn the_choice_is_the_best_of_what_was_tried() {
             .iter()
             .any(|c| c.settings["lambda"] == model.facts.settings["lambda"] && c.value >= best.value)
     );
-    assert!(model.facts.refit && model.facts.queries == 100);
+    assert!(model.facts.refit && model.facts.notes.queries == 100);
     // better than the best single feature, under units and offsets that change from query to query
     let metric = "ndcg@10".parse().unwrap();
     let of = |scores: &[f64]| evaluate(&set, &set.all(), scores, &[metric], &Convention::STANDARD).unwrap().mean(0);
     let feature = |j: usize| of(&(0..set.rows()).map(|row| f64::from(set.features.value(row, j))).collect::<Vec<_>>());
     let floor = (0..20).map(feature).fold(0.0, f64::max);
-    assert!(of(&model.ranker.scores(&set).unwrap()) > floor + 0.05);
+    assert!(of(&scores(&model, &set)) > floor + 0.05);
 }
 
 #[test]
@@ -232,7 +235,7 @@ fn a_stopped_fit_gives_a_model_that_says_so() {
 
 #[test]
 fn settings_are_checked() {
-    let message = |text: &str| text.parse::<Method>().unwrap_err().to_string();
+    let message = |text: &str| text.parse::<AnyMethod>().unwrap_err().to_string();
     assert_eq!(message("ranksvn"), "unknown method \"ranksvn\": did you mean \"ranksvm\"?");
     assert_eq!(message("ranksvm[lamda=1]"), "unknown setting \"lamda\": did you mean \"lambda\"?");
     assert_eq!(message("ranksvm[lambda=-1]"), "lambda: expected auto or a number above 0, found \"-1\"");
@@ -261,12 +264,12 @@ fn settings_that_do_not_go_together_are_refused() {
         ("ranksvm[choose=random]", "choose: expected a kernel"),
         ("ranksvm[kernel=poly,degree=2000]", "a degree from 1 to 1000"),
     ] {
-        let error = text.parse::<Method>().unwrap_err().to_string();
+        let error = text.parse::<AnyMethod>().unwrap_err().to_string();
         assert!(error.contains(found), "{text}: {error}");
     }
     // settings that come later may make it right
-    assert!(Method::parse("cstar[loss=p@3]", ["trainer=margin"]).is_ok());
-    assert!("ranksvm[blocks=true,documents=50]".parse::<Method>().is_ok());
+    assert!(AnyMethod::parse("cstar[loss=p@3]", ["trainer=margin"]).is_ok());
+    assert!("ranksvm[blocks=true,documents=50]".parse::<AnyMethod>().is_ok());
 
     let (set, items, registers) = (small(), scenes(), registers(false, 5));
     let (units, all, problems) = (set.all(), items.all(), registers.all());
@@ -281,13 +284,13 @@ fn settings_that_do_not_go_together_are_refused() {
         Dorm { subset: Subset::Full, ..Dorm::default() }.fit(&data, &Watch::NOBODY).unwrap_err(),
         BallRank { sample: 0, ..BallRank::default() }.fit(&data, &Watch::NOBODY).unwrap_err(),
         CStar { loss: LabelLoss::PrecisionAt(3), ..CStar::default() }
-            .fit(&TagTraining::new(&items, &all), &Watch::NOBODY)
+            .fit(&Training::new(&items, &all), &Watch::NOBODY)
             .unwrap_err(),
         MatchMap { max_iter: 0, ..MatchMap::default() }
-            .fit(&MatchTraining::new(&registers, &problems), &Watch::NOBODY)
+            .fit(&Training::new(&registers, &problems), &Watch::NOBODY)
             .unwrap_err(),
         MatchMargin { max_iter: 0, ..MatchMargin::default() }
-            .fit(&MatchTraining::new(&registers, &problems), &Watch::NOBODY)
+            .fit(&Training::new(&registers, &problems), &Watch::NOBODY)
             .unwrap_err(),
     ];
     refused.iter().for_each(|error| assert!(matches!(error, Error::Setting { .. }), "{error}"));
@@ -299,20 +302,18 @@ fn a_metric_of_another_task_is_refused_by_every_fit() {
     let (units, all, problems) = (set.all(), items.all(), registers.all());
     for name in ["bep_learned", "rankloss", "coverage", "hamming", "f1", "accuracy", "nll", "recall"] {
         for method in ["ranksvm", "ranksvm[scale=none,lambda=1]", "ballrank[lambda=1,gamma=1,scale=none]"] {
-            let by = (name.parse().unwrap(), Convention::STANDARD);
-            let data = Training { by, ..Training::new(&set, &units) };
+            let data = Training { by: Some(name.parse().unwrap()), ..Training::new(&set, &units) };
             let error = method.parse::<RankMethod>().unwrap().fit(&data, &Watch::NOBODY).unwrap_err().to_string();
             assert!(error.starts_with("metric: expected a"), "{method}, {name}: {error}");
         }
     }
     for (method, name) in [("cstar", "ece"), ("cstar[lambda=1,core=0]", "precision"), ("independent", "recall")] {
-        let by = (name.parse().unwrap(), Convention::STANDARD);
-        let data = TagTraining { by, ..TagTraining::new(&items, &all) };
+        let data = Training { by: Some(name.parse().unwrap()), ..Training::new(&items, &all) };
         let error = method.parse::<CStar>().unwrap().fit(&data, &Watch::NOBODY).unwrap_err().to_string();
         assert!(error.starts_with("metric: expected a"), "{method}, {name}: {error}");
     }
     for name in ["ndcg@10", "bep", "recall@5"] {
-        let data = MatchTraining { by: Some(name.parse().unwrap()), ..MatchTraining::new(&registers, &problems) };
+        let data = Training { by: Some(name.parse().unwrap()), ..Training::new(&registers, &problems) };
         let error = "matchmap".parse::<MatchMethod>().unwrap().fit(&data, &Watch::NOBODY).unwrap_err().to_string();
         assert!(error.contains("a metric of matches"), "{name}: {error}");
     }
@@ -330,7 +331,7 @@ fn what_was_taken_is_known_of_every_method() {
         let best = model.facts.chosen.iter().flat_map(|c| &c.candidates).map(|c| c.value).fold(0.0, f64::max);
         assert!(taken.value <= best, "{method}");
         smoothed += usize::from(taken.value < best);
-        let loaded = from_bytes(&to_bytes(&model), Path::new("m")).unwrap();
+        let loaded = from_bytes::<Rank>(&to_bytes(&model), Path::new("m")).unwrap();
         assert_eq!(loaded.facts.taken(), Some(taken), "{method}");
     }
     assert!(smoothed > 0, "a kernel takes the middle of a good region here, not its highest point");
@@ -338,7 +339,7 @@ fn what_was_taken_is_known_of_every_method() {
     for method in ["cstar[core=auto]", "cstar[core=2]", "independent"] {
         let model = annotator(method, &items);
         let (taken, chosen) = (model.facts.taken().unwrap(), model.facts.chosen.as_ref().unwrap());
-        assert!((taken.value - model.facts.floor.unwrap().reached).abs() < 1e-12, "{method}: {chosen:?}");
+        assert!((taken.value - model.facts.notes.floor.unwrap().reached).abs() < 1e-12, "{method}: {chosen:?}");
     }
     let model = matcher("matchmap[null=true]", &registers(true, 25));
     let taken = model.facts.taken().unwrap();
@@ -350,7 +351,8 @@ fn a_choice_is_made_and_kept_under_its_convention() {
     let set = Synthetic { queries: 60, ..Synthetic::default() }.make();
     let units = set.all();
     let under = |convention: Convention| {
-        let data = Training { by: ("ndcg@5".parse().unwrap(), convention), ..Training::new(&set, &units) };
+        let by = Some("ndcg@5".parse().unwrap());
+        let data = Training { by, convention, ..Training::new(&set, &units) };
         "ranksvm[scale=query]".parse::<RankMethod>().unwrap().fit(&data, &Watch::NOBODY).unwrap().facts.chosen.unwrap()
     };
     let by: Convention = "trec, empty=one".parse().unwrap();
@@ -367,12 +369,9 @@ fn the_first_format_still_loads() {
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         save(&fit("ranksvm[scale=global,lambda=0.1]", &small()), &path).unwrap();
     }
-    let model = load(&path).unwrap();
-    assert_eq!((model.facts.method.as_str(), model.ranker.weights.len()), ("ranksvm", 7));
-    let (old, new) = (
-        model.ranker.scores(&small()).unwrap(),
-        fit("ranksvm[scale=global,lambda=0.1]", &small()).ranker.scores(&small()).unwrap(),
-    );
+    let model = load::<Rank>(&path).unwrap();
+    assert_eq!((model.facts.method.as_str(), model.model.weights.len()), ("ranksvm", 7));
+    let (old, new) = (scores(&model, &small()), scores(&fit("ranksvm[scale=global,lambda=0.1]", &small()), &small()));
     assert!(old.iter().zip(&new).all(|(a, b)| (a - b).abs() < 1e-6));
 }
 
@@ -391,8 +390,13 @@ fn scenes() -> LabelSet {
     Scenes { items: 90, labels: 9, scenes: 3, ..Scenes::default() }.make()
 }
 
-fn annotator(method: &str, set: &LabelSet) -> FittedTags {
-    method.parse::<CStar>().unwrap().fit(&TagTraining::new(set, &set.all()), &Watch::NOBODY).unwrap()
+fn annotator(method: &str, set: &LabelSet) -> Fitted<Annotate> {
+    method.parse::<CStar>().unwrap().fit(&Training::new(set, &set.all()), &Watch::NOBODY).unwrap()
+}
+
+/// What is said of a set.
+fn annotations(fitted: &Fitted<Annotate>, set: &LabelSet) -> Vec<LabelPrediction> {
+    fitted.model.predict(&fitted.model.prepare(set).unwrap(), &set.all()).unwrap()
 }
 
 #[test]
@@ -403,7 +407,7 @@ fn annotators_give_the_same_bytes_on_any_number_of_threads() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
                 let model = annotator(method, &set);
-                (tags_to_bytes(&model), model.annotator.predict(&set, &set.all()).unwrap())
+                (to_bytes(&model), annotations(&model, &set))
             })
         };
         let first = bytes(1);
@@ -417,12 +421,11 @@ fn a_saved_annotator_says_the_same() {
     let (set, path) = (scenes(), dir.path().join("m.ordain"));
     for method in ANNOTATORS {
         let model = annotator(method, &set);
-        save_tags(&model, &path).unwrap();
-        let Model::Annotate(again) = load_any(&path).unwrap() else { panic!("{method}") };
+        save(&model, &path).unwrap();
+        let AnyModel::Annotate(again) = load_any(&path).unwrap() else { panic!("{method}") };
         assert!(again == model, "{method}");
-        let said = |model: &FittedTags| model.annotator.predict(&set, &set.all()).unwrap();
-        assert_eq!(said(&again), said(&model), "{method}");
-        let refusal = load(&path).unwrap_err().to_string();
+        assert_eq!(annotations(&again, &set), annotations(&model, &set), "{method}");
+        let refusal = load::<Rank>(&path).unwrap_err().to_string();
         assert!(refusal.contains("this model annotates"), "{refusal}");
     }
 }
@@ -432,9 +435,9 @@ fn a_damaged_annotator_is_refused() {
     let set = scenes();
     for method in [ANNOTATORS[1], ANNOTATORS[4]] {
         let model = annotator(method, &set);
-        let bytes = tags_to_bytes(&model);
+        let bytes = to_bytes(&model);
         let read = |bytes: &[u8]| any_from_bytes(bytes, Path::new("m"));
-        assert!(read(&bytes).unwrap() == Model::Annotate(model));
+        assert!(read(&bytes).unwrap() == AnyModel::Annotate(model));
         // every byte of the beginning, with lengths and names, then some of the numbers
         for at in (0..400).chain((400..bytes.len()).step_by(37)) {
             for flip in [1, 32, 128] {
@@ -460,7 +463,7 @@ fn a_stopped_annotator_is_a_model_that_says_so() {
                 let name = what.split(':').next().unwrap();
                 stop.fetch_or(at.contains(&name), Ordering::SeqCst);
             };
-            method.parse::<CStar>().unwrap().fit(&TagTraining::new(&set, &all), &Watch { stop: &stop, tell: &tell })
+            method.parse::<CStar>().unwrap().fit(&Training::new(&set, &all), &Watch { stop: &stop, tell: &tell })
         };
         // before the classifiers of single labels stand there is no model
         assert!(matches!(fit(&[]), Err(ordain::Error::Interrupted)), "{method}");
@@ -468,7 +471,7 @@ fn a_stopped_annotator_is_a_model_that_says_so() {
         assert_eq!(late.facts.report.stop, Stop::Interrupted, "{method}");
         let model = fit(&["fitting", "choosing"]).unwrap();
         assert_eq!(model.facts.report.stop, Stop::Interrupted, "{method}");
-        assert!(any_from_bytes(&tags_to_bytes(&model), Path::new("m")).unwrap() == Model::Annotate(model), "{method}");
+        assert!(any_from_bytes(&to_bytes(&model), Path::new("m")).unwrap() == AnyModel::Annotate(model), "{method}");
     }
 }
 
@@ -477,12 +480,12 @@ fn the_choice_of_an_annotator_is_the_best_of_what_was_tried() {
     let set = scenes();
     for (metric, sign) in [("bep", 1.0), ("rankloss", -1.0), ("hamming", -1.0), ("f1", 1.0)] {
         let all = set.all();
-        let mut training = TagTraining::new(&set, &all);
-        training.by.0 = metric.parse().unwrap();
+        let mut training = Training::new(&set, &all);
+        training.by = Some(metric.parse().unwrap());
         let facts = "cstar".parse::<CStar>().unwrap().fit(&training, &Watch::NOBODY).unwrap().facts;
         let chosen = facts.chosen.unwrap();
         let best = chosen.candidates.iter().map(|c| sign * c.value).fold(f64::NEG_INFINITY, f64::max);
-        assert!((facts.floor.unwrap().reached - sign * best).abs() < 1e-12, "{metric}");
+        assert!((facts.notes.floor.unwrap().reached - sign * best).abs() < 1e-12, "{metric}");
     }
 }
 
@@ -490,10 +493,11 @@ fn the_choice_of_an_annotator_is_the_best_of_what_was_tried() {
 fn what_explains_a_label_adds_up_to_its_score() {
     let set = scenes();
     for method in ANNOTATORS {
-        let annotator = annotator(method, &set).annotator;
+        let annotator = annotator(method, &set).model;
+        let ready = annotator.prepare(&set).unwrap();
         for (item, above, below) in [(0, 0, 1), (1, 5, 0), (2, 7, 3)] {
-            let scores = &annotator.predict(&set, &[item]).unwrap()[0].scores;
-            let reasons = annotator.explain(&set, item as usize, above, below).unwrap();
+            let scores = &annotator.predict(&ready, &[item]).unwrap()[0].scores;
+            let reasons = annotator.explain(&ready, item as usize, above, below).unwrap();
             let own = reasons.iter().filter(|reason| !reason.what.starts_with("link to "));
             let (a, b) = own.fold((0.0, 0.0), |(a, b), reason| (a + reason.above, b + reason.below));
             assert!((a - scores[above]).abs() < 1e-9 && (b - scores[below]).abs() < 1e-9, "{method}");
@@ -504,21 +508,24 @@ fn what_explains_a_label_adds_up_to_its_score() {
 #[test]
 fn annotations_that_are_not_finite_and_other_columns_are_refused() {
     let set = scenes();
-    let annotator = annotator("cstar[core=2,lambda=0.01,link_lambda=0.01,features=both,scale=none]", &set).annotator;
+    let annotator = annotator("cstar[core=2,lambda=0.01,link_lambda=0.01,features=both,scale=none]", &set).model;
     let metrics = ["bep", "f1"].map(|name| name.parse().unwrap());
-    let all = |set: &LabelSet| {
+    let all = |ready: &Ready<Annotate>| {
         [
-            annotator.predict(set, &[3]).map(drop),
-            annotator.oracle_values(set, &[3]).map(drop),
-            annotator.evaluate(set, &[3], &metrics, &Convention::STANDARD).map(drop),
-            annotator.explain(set, 3, 0, 1).map(drop),
+            annotator.score(ready, 3).map(drop),
+            annotator.predict(ready, &[3]).map(drop),
+            annotator.oracle_values(ready, &[3]).map(drop),
+            annotator.evaluate(ready, &[3], &metrics, &Convention::STANDARD).map(drop),
+            annotator.explain(ready, 3, 0, 1).map(drop),
         ]
     };
-    all(&set).into_iter().for_each(|right| right.unwrap());
+    let ready = annotator.prepare(&set).unwrap();
+    all(&ready).into_iter().for_each(|right| right.unwrap());
 
     let (mut strange, cols) = (set.clone(), set.features.cols());
     let Features::Dense(m) = &mut strange.features else { panic!("made dense") };
     m.values_mut()[3 * cols] = f32::NAN; // a gap that nobody filled
+    let strange = annotator.prepare(&strange).unwrap();
     for refused in all(&strange) {
         let error = refused.unwrap_err();
         let place = format!("item {:?}, label {:?}: expected a finite score, found NaN", set.item(3), set.labels[0]);
@@ -526,16 +533,84 @@ fn annotations_that_are_not_finite_and_other_columns_are_refused() {
     }
     assert!(annotator.predict(&strange, &[2, 4]).is_ok());
 
+    // columns of other names are refused
     let mut other = set.clone();
-    other.columns.names.swap(0, 1);
-    for refused in all(&other) {
+    other.columns.names[1] = "another".into();
+    let error = annotator.prepare(&other).unwrap_err();
+    let missing = format!("missing: {}; not expected: another", set.columns.names[1]);
+    assert!(matches!(error, Error::Features { .. }) && error.to_string().contains(&missing), "{error}");
+
+    // and a set that was prepared for a model of other inputs is refused by every call
+    let scaled = self::annotator("cstar[core=2,lambda=0.01,link_lambda=0.01,features=both,scale=global]", &set).model;
+    for refused in all(&scaled.prepare(&set).unwrap()) {
         let error = refused.unwrap_err().to_string();
-        assert!(error.contains("as column 1: `prepare` the set with the model first"), "{error}");
+        assert!(error.contains("found one that another model prepared"), "{error}");
     }
-    let mut renamed = set.clone();
-    renamed.labels.swap(0, 1);
-    let error = annotator.evaluate(&renamed, &[3], &metrics, &Convention::STANDARD).unwrap_err().to_string();
-    assert!(error.contains("the 9 labels of the model"), "{error}");
+}
+
+/// A gap has to be filled before a fit, whatever the task; a model that knows what it was filled with fills others itself.
+#[test]
+fn gaps_are_refused_until_they_are_filled() {
+    fn gap(features: &mut Features) {
+        let Features::Dense(m) = features else { panic!("made dense") };
+        m.values_mut()[0] = f32::NAN;
+    }
+    let (mut set, mut items, mut registers) = (small(), scenes(), registers(false, 5));
+    [&mut set.features, &mut items.features, &mut registers.features].into_iter().for_each(gap);
+    let (units, all, problems) = (set.all(), items.all(), registers.all());
+    let mut refused = vec![];
+    for method in METHODS {
+        let method: RankMethod = method.parse().unwrap();
+        refused.push(method.fit(&Training::new(&set, &units), &Watch::NOBODY).unwrap_err());
+    }
+    for method in ANNOTATORS {
+        let method: CStar = method.parse().unwrap();
+        refused.push(method.fit(&Training::new(&items, &all), &Watch::NOBODY).unwrap_err());
+    }
+    for method in MATCHERS {
+        let method: MatchMethod = method.parse().unwrap();
+        refused.push(method.fit(&Training::new(&registers, &problems), &Watch::NOBODY).unwrap_err());
+    }
+    for error in refused {
+        assert!(matches!(&error, Error::Data { found, .. } if found == "missing values"), "{error}");
+    }
+    for missing in [Missing::Zero, Missing::Mean] {
+        let mut full = set.clone();
+        let filled = full.fill(missing, &units);
+        let method: RankMethod = "ranksvm[scale=query,lambda=1]".parse().unwrap();
+        let model = method.fit(&Training { filled, ..Training::new(&full, &units) }, &Watch::NOBODY).unwrap();
+        assert_eq!((model.model.inputs.missing, scores(&model, &set)), (missing, scores(&model, &full)));
+    }
+}
+
+/// Columns and labels in another order are found by their names; labels that the model does not know are named.
+#[test]
+fn columns_and_labels_in_another_order_are_found() {
+    let set = scenes();
+    let annotator = annotator("cstar[core=2,lambda=0.01,link_lambda=0.01,features=both]", &set).model;
+    let metrics = ["bep", "f1"].map(|name| name.parse().unwrap());
+    let ready = annotator.prepare(&set).unwrap();
+    let (said, measured) = (annotator.predict(&ready, &set.all()).unwrap(), |ready: &Ready<Annotate>| {
+        annotator.evaluate(ready, &set.all(), &metrics, &Convention::STANDARD).unwrap()
+    });
+
+    let (mut moved, cols) = (set.clone(), set.features.cols() as u32);
+    let order: Vec<u32> = (0..cols).rev().collect();
+    moved.features = set.features.select_columns(&order.iter().map(|&j| Some(j)).collect::<Vec<_>>());
+    moved.columns.names.reverse();
+    let aligned = annotator.prepare(&moved).unwrap();
+    assert_eq!(annotator.predict(&aligned, &set.all()).unwrap(), said);
+    assert!(moved.columns.names != set.columns.names && aligned.set().columns == set.columns);
+
+    // the same labels under other numbers, and one that is new
+    let n = set.labels.len() as u32;
+    let names = (0..n).rev().map(|l| set.labels[l as usize].clone()).chain(["new".into()]).collect();
+    let turned = |i: usize| -> Vec<u32> { set.yes(i).iter().map(|&l| n - 1 - l).chain([n]).collect() };
+    let yes = (0..set.len()).map(turned).collect();
+    let turned = LabelSet::new(set.features.clone(), set.columns.clone(), names, yes).unwrap();
+    let aligned = annotator.prepare(&turned).unwrap();
+    assert_eq!((aligned.set().labels == set.labels, aligned.differ().labels.clone()), (true, vec!["new".to_owned()]));
+    assert_eq!(measured(&aligned).values, measured(&ready).values);
 }
 
 #[test]
@@ -544,7 +619,7 @@ fn items_without_labels_are_refused() {
     set.labelled = false;
     for method in ANNOTATORS {
         let method: CStar = method.parse().unwrap();
-        let refusal = method.fit(&TagTraining::new(&set, &set.all()), &Watch::NOBODY).unwrap_err();
+        let refusal = method.fit(&Training::new(&set, &set.all()), &Watch::NOBODY).unwrap_err();
         assert!(refusal.to_string().contains("labels of the items"), "{refusal}");
     }
 }
@@ -601,8 +676,13 @@ fn registers(null: bool, problems: usize) -> MatchSet {
     MatchSet::new(set.features.select_rows(&rows), set.columns.clone(), kept).unwrap()
 }
 
-fn matcher(method: &str, set: &MatchSet) -> FittedMatch {
-    method.parse::<MatchMethod>().unwrap().fit(&MatchTraining::new(set, &set.all()), &Watch::NOBODY).unwrap()
+fn matcher(method: &str, set: &MatchSet) -> Fitted<Match> {
+    method.parse::<MatchMethod>().unwrap().fit(&Training::new(set, &set.all()), &Watch::NOBODY).unwrap()
+}
+
+/// What is said of a set.
+fn matchings(fitted: &Fitted<Match>, set: &MatchSet) -> Vec<MatchPrediction> {
+    fitted.model.predict(&fitted.model.prepare(set).unwrap(), &set.all()).unwrap()
 }
 
 #[test]
@@ -614,7 +694,7 @@ fn matchers_give_the_same_bytes_and_leave_the_data_as_they_are() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
                 let model = matcher(&method, &set);
-                (match_to_bytes(&model), model.matcher.predict(&set, &set.all()).unwrap())
+                (to_bytes(&model), matchings(&model, &set))
             })
         };
         let first = bytes(1);
@@ -630,12 +710,11 @@ fn a_saved_matcher_says_the_same() {
     for (method, null) in matchers() {
         let set = registers(null, 15);
         let model = matcher(&method, &set);
-        save_match(&model, &path).unwrap();
-        let Model::Match(again) = load_any(&path).unwrap() else { panic!("{method}") };
+        save(&model, &path).unwrap();
+        let AnyModel::Match(again) = load_any(&path).unwrap() else { panic!("{method}") };
         assert!(again == model, "{method}");
-        let said = |model: &FittedMatch| model.matcher.predict(&set, &set.all()).unwrap();
-        assert_eq!(said(&again), said(&model), "{method}");
-        let refusal = load(&path).unwrap_err().to_string();
+        assert_eq!(matchings(&again, &set), matchings(&model, &set), "{method}");
+        let refusal = load::<Rank>(&path).unwrap_err().to_string();
         assert!(refusal.contains("this model matches"), "{refusal}");
     }
 }
@@ -684,19 +763,20 @@ fn permuting_problems_and_items_changes_nothing() {
             places.push(from);
         }
         let moved = MatchSet::new(set.features.select_rows(&rows), set.columns.clone(), problems).unwrap();
-        let (a, b) = (matcher(&method, &set).matcher, matcher(&method, &moved).matcher);
+        let (a, b) = (matcher(&method, &set).model, matcher(&method, &moved).model);
         // margins stop at a gap: their minimum is known to some per cent
         let slack = if method.contains("matchmap") { 1e-3 } else { 0.2 };
         let far = a.weights.iter().zip(&b.weights).any(|(x, y)| (x - y).abs() > slack * (1.0 + x.abs()));
         assert!(!far, "{method}: {:?} {:?}", a.weights, b.weights);
         // one model says the same of both
+        let (set, moved) = (a.prepare(&set).unwrap(), a.prepare(&moved).unwrap());
         for (n, &p) in order.iter().enumerate() {
             let (old, new) = (a.scores(&set, p as usize).unwrap(), a.scores(&moved, n).unwrap());
             for (e, &was) in places[n].iter().enumerate() {
                 assert!((new[e] - old[was as usize]).abs() < 1e-5 * (1.0 + new[e].abs()), "{method}");
             }
             let (old, new) = (a.predict(&set, &[p]).unwrap(), a.predict(&moved, &[n as u32]).unwrap());
-            let score = |said: &ordain::method::MatchPrediction| said.matches.iter().map(|m| m.score).sum::<f64>();
+            let score = |said: &MatchPrediction| said.matches.iter().map(|m| m.score).sum::<f64>();
             assert!(null || (score(&old[0]) - score(&new[0])).abs() < 1e-4, "{method}");
         }
     }
@@ -733,11 +813,11 @@ fn constant_features_and_tiny_problems_are_harmless_to_matchers() {
             let set = MatchSet::new(features, columns, problems.clone()).unwrap();
             for (method, _) in matchers() {
                 let model = matcher(&method, &set);
-                assert!(model.matcher.weights.iter().all(|w| w.is_finite()), "{method}");
-                let said = model.matcher.predict(&set, &set.all()).unwrap();
+                assert!(model.model.weights.iter().all(|w| w.is_finite()), "{method}");
+                let said = matchings(&model, &set);
                 let finite = |p: &f64| (-1e-9..=1.0 + 1e-6).contains(p);
                 assert!(said.iter().all(|said| said.probabilities.iter().flatten().all(finite)), "{method}");
-                assert!(any_from_bytes(&match_to_bytes(&model), Path::new("m")).unwrap() == Model::Match(model));
+                assert!(any_from_bytes(&to_bytes(&model), Path::new("m")).unwrap() == AnyModel::Match(model));
             }
         }
     }
@@ -749,8 +829,131 @@ fn a_stopped_matcher_is_a_model_that_says_so() {
         let set = registers(null, 15);
         let (stop, all) = (AtomicBool::new(true), set.all());
         let watch = Watch { stop: &stop, tell: &|_, _| {} };
-        let model = method.parse::<MatchMethod>().unwrap().fit(&MatchTraining::new(&set, &all), &watch).unwrap();
+        let model = method.parse::<MatchMethod>().unwrap().fit(&Training::new(&set, &all), &watch).unwrap();
         assert_eq!(model.facts.report.stop, Stop::Interrupted, "{method}");
-        assert!(any_from_bytes(&match_to_bytes(&model), Path::new("m")).unwrap() == Model::Match(model), "{method}");
+        assert!(any_from_bytes(&to_bytes(&model), Path::new("m")).unwrap() == AnyModel::Match(model), "{method}");
+    }
+}
+
+/// The lines of this file that belong to a task.
+fn lines(task: &str) -> Vec<String> {
+    match task {
+        "rank" => METHODS.map(str::to_owned).to_vec(),
+        "annotate" => ANNOTATORS.map(str::to_owned).to_vec(),
+        "match" => matchers().into_iter().map(|(line, _)| line).collect(),
+        other => panic!("no lines for the methods of {other}"),
+    }
+}
+
+/// A method that is new gets a line here, and so all the tests of this file.
+#[test]
+fn every_method_has_a_line() {
+    for method in AnyMethod::all() {
+        let (name, task) = (method.name(), method.task().name);
+        let of = |line: &String| {
+            let own: AnyMethod = line.parse().unwrap();
+            assert_eq!(own.task().name, task, "{line} is among the lines of another task");
+            own.name() == name
+        };
+        assert!(lines(task).iter().filter(|line| of(line)).count() > 0, "no line for {name}");
+    }
+}
+
+/// Values of a setting, right and wrong ones, the default among them. A setting that is new gets values here.
+fn values(method: &str, setting: &str) -> &'static [&'static str] {
+    let matches = method.starts_with("match");
+    match setting {
+        "scale" if matches => &["auto", "none", "matched", "global", "query", "minmax"],
+        "scale" => &["auto", "none", "global", "query", "minmax", "matched"],
+        "lambda" | "link_lambda" => &["auto", "1", "0.1", "1e-3", "0.3333333333333333", "12345.678", "1e-300", "1e300"],
+        "c" => &["auto", "3", "0.7", "1e5", "49", "1e-9", "1e-320"],
+        "max_iter" => &["1", "7", "100", "200", "500", "1000", "5000", "123456789", "18446744073709551615", "0"],
+        "tol" | "epsilon" => &["1e-5", "1e-4", "1e-3", "0.01", "0.05", "1", "2.5e-17", "0"],
+        "weight" => &["query", "pair"],
+        "kernel" => &["linear", "rbf", "poly", "laplace", "intersection", "chi2"],
+        "gamma" => &["auto", "1", "0.5", "0.1", "3e-7", "7e8"],
+        "degree" => &["1", "2", "3", "1000", "1001"],
+        "coef0" => &["0", "1", "0.5", "1e-3", "1e20", "-1"],
+        "blocks" | "polish" | "null" | "calibrate" | "count_bias" => &["true", "false", "yes"],
+        "documents" => &["auto", "all", "1", "50", "100000"],
+        "choose" => &["dual", "random", "cholesky"],
+        "subset" => &["full", "R", "r", "2", "5", "16", "17"],
+        "places" => &["1", "3", "5", "16", "17"],
+        "discount" => &["log", "linear"],
+        "ties" => &["average", "sum", "random", "best"],
+        "draws" => &["0.4", "0.2", "1", "3.25", "all"],
+        "loss" => &["ndcg", "mrr", "wta", "bep", "p@1", "p@3", "p@100"],
+        "stop" => &["epsilon", "gap"],
+        "geometry" => &["centred", "plain"],
+        "oracle" => &["turn", "sample", "exact"],
+        "sample" => &["1", "59", "1000"],
+        "inner" => &["qp", "badoiu-clarkson"],
+        "trainer" => &["likelihood", "margin"],
+        "features" => &["scores", "direct", "both", "given"],
+        "core" => &[
+            "0",
+            "1",
+            "3",
+            "10",
+            "11",
+            "20",
+            "21",
+            "auto",
+            "beach;sand",
+            "beach",
+            "2;",
+            "auto;",
+            "1.5;",
+            "x=y; blue sky ;z",
+        ],
+        "marginals" => &["auto", "exact", "pruned", "bethe", "sinkhorn", "huber-law", "deepar", "importance", "chain"],
+        other => panic!("no values for the setting {other} of {method}"),
+    }
+}
+
+fn reads_back(method: &AnyMethod, from: &str) {
+    let text = method.to_string();
+    let again: AnyMethod = text.parse().unwrap_or_else(|error| panic!("{from} is written {text}: {error}"));
+    assert!(again == *method, "{from} is written {text}, which is read as {again:?}, not {method:?}");
+    assert_eq!(again.to_string(), text, "{from}");
+}
+
+/// What a method is written as is read as the same method: every line of this file, and settings at random.
+#[test]
+fn a_method_that_is_written_is_read_back() {
+    for line in ["rank", "annotate", "match"].iter().flat_map(|task| lines(task)) {
+        reads_back(&line.parse().unwrap(), &line);
+    }
+    let mut random = ordain::random::Random::new(11);
+    for method in AnyMethod::all() {
+        let name = method.name();
+        assert_eq!(method.to_string(), name, "defaults are not written");
+        reads_back(&method, name);
+        let settings: Vec<&str> = method.settings().iter().map(|setting| setting.name).chain(["c"]).collect();
+        let (mut read, mut seen) = (0, std::collections::HashSet::new());
+        for _ in 0..20_000 {
+            let mut some = vec![];
+            for &setting in &settings {
+                let values = values(name, setting);
+                if random.below(3) == 0 {
+                    some.push(format!("{setting}={}", values[random.below(values.len())]));
+                }
+            }
+            random.shuffle(&mut some);
+            let line = format!("{name}[{}]", some.join(","));
+            // settings that are wrong, or do not go together
+            let Ok(made) = line.parse::<AnyMethod>() else { continue };
+            reads_back(&made, &line);
+            (read, _) = (read + 1, seen.insert(made.to_string()));
+            if read == 500 {
+                break;
+            }
+        }
+        assert!(read == 500 && seen.len() > 100, "{name}: {read} of 500 lines were right, {} different", seen.len());
+        // every setting can be written: some line that was right differs from the defaults in it
+        for setting in settings.iter().filter(|setting| **setting != "c") {
+            let written = [format!("[{setting}="), format!(",{setting}=")];
+            assert!(seen.iter().any(|line| written.iter().any(|text| line.contains(text))), "{name}: {setting}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 use crate::assignment::hard;
 use ordain::data::scale::{Scale, Scaling};
 use ordain::data::synthetic::{Linkage, Scenes, Synthetic};
-use ordain::method::{CStar, MatchMethod, MatchTraining, RankMethod, TagTraining, Training};
+use ordain::method::{CStar, MatchMethod, RankMethod};
 use ordain::random::Random;
 use ordain::risk::Empirical;
 use ordain::scorer::labels::Labels;
@@ -23,6 +23,7 @@ use ordain::structure::star::sum::{StarSum, SumWork};
 use ordain::structure::star::{Star, Subsets};
 use ordain::surrogate::pair_hinge::PairHinge;
 use ordain::surrogate::star::{Case, StarLikelihood, StarMargin, Target};
+use ordain::task::{Method, Training};
 use ordain::traits::{Blocks, Risk, Solver, Stop, Surrogate};
 use ordain::{Error, Interrupt, Result};
 use std::sync::Arc;
@@ -382,12 +383,12 @@ fn methods_begin_nothing_after_the_word() {
     for text in ["cstar[core=1]", "cstar[core=1,trainer=margin]"] {
         let method: CStar = text.parse().unwrap();
         let all = tags.all();
-        stopped(text, &|watch| Ok(method.fit(&TagTraining::new(&tags, &all), watch)?.facts.report));
+        stopped(text, &|watch| Ok(method.fit(&Training::new(&tags, &all), watch)?.facts.report));
     }
     for text in ["matchmap", "matchmap[null=true]", "matchmargin"] {
         let method: MatchMethod = text.parse().unwrap();
         let all = matches.all();
-        let found = |watch: &Watch| method.fit(&MatchTraining::new(&matches, &all), watch);
+        let found = |watch: &Watch| method.fit(&Training::new(&matches, &all), watch);
         if matches!(found(&Watch::NOBODY), Err(Error::Data { .. })) {
             continue; // made-up registers leave people without a partner
         }

@@ -7,7 +7,7 @@ use ordain::data::scale::{Scale, Scaling};
 use ordain::data::synthetic::Synthetic;
 use ordain::data::{Columns, RankSet};
 use ordain::matrix::{Features, Matrix};
-use ordain::method::{Fitted, RankMethod, Training};
+use ordain::method::{Rank, RankMethod};
 use ordain::model_file::{from_bytes, to_bytes};
 use ordain::risk::Empirical;
 use ordain::scorer::rows::Rows;
@@ -18,6 +18,7 @@ use ordain::solver::run::{Watch, run};
 use ordain::structure::matching::{places, subsets};
 use ordain::surrogate::lists::{ListCases, ListLikelihood, ListLoss, ListMargin, PlaceValues, RightOrders};
 use ordain::surrogate::pair_hinge::PairHinge;
+use ordain::task::{Fitted, Method, Model, Training};
 use ordain::traits::{Stop, Surrogate};
 use proptest::prelude::*;
 use std::path::Path;
@@ -268,7 +269,7 @@ fn lists_of(docs: &[(f64, f32)], queries: usize) -> RankSet {
     RankSet::new(Features::Dense(Matrix::new(values, 1)), columns, grades, bounds, names).unwrap()
 }
 
-fn dorm(text: &str, set: &RankSet) -> Fitted {
+fn dorm(text: &str, set: &RankSet) -> Fitted<Rank> {
     text.parse::<RankMethod>().unwrap().fit(&Training::new(set, &set.all()), &Watch::NOBODY).unwrap()
 }
 
@@ -283,16 +284,16 @@ fn the_best_right_order_learns_where_the_mean_learns_nothing() {
             let text =
                 |ties: &str| format!("dorm[scale=none,subset=4,loss={loss},lambda={lambda},ties={ties},tol=1e-9]");
             let model = dorm(&text("best"), &lists_of(&docs, 3));
-            let (w, report) = (model.ranker.weights[0], model.facts.report);
+            let (w, report) = (model.model.weights[0], model.facts.report);
             assert!(w > 0.0 && report.stop == Stop::Change, "{loss} {lambda}: {w} {report:?}");
             assert!(report.rounds.is_some_and(|rounds| rounds > 0) && report.gap.is_some());
             // in whatever order the documents come
-            let other = dorm(&text("best"), &lists_of(&turned, 3)).ranker.weights[0];
+            let other = dorm(&text("best"), &lists_of(&turned, 3)).model.weights[0];
             assert!((w - other).abs() < 1e-6, "{loss} {lambda}: {w} {other}");
             if loss == "p@1" || loss == "wta" {
                 // one order of loss 1 is 1 behind per unit of w: the minimum of λ/2·w² + max(0, 1 − w)
                 assert!((w - (1.0 / lambda).min(1.0)).abs() < 1e-4, "{loss} {lambda}: {w}");
-                assert!(dorm(&text("average"), &lists_of(&docs, 3)).ranker.weights[0].abs() < 1e-6);
+                assert!(dorm(&text("average"), &lists_of(&docs, 3)).model.weights[0].abs() < 1e-6);
             }
         }
     }
@@ -311,14 +312,14 @@ fn the_order_of_documents_does_not_count() {
     let moved = RankSet::new(set.features.select_rows(&order), set.columns.clone(), grades, bounds, names).unwrap();
     let text = "dorm[scale=query,subset=5,lambda=0.1,tol=1e-12,max_iter=5000]";
     let (a, b) = (dorm(text, &set), dorm(text, &moved));
-    for (x, y) in a.ranker.weights.iter().zip(&b.ranker.weights) {
-        assert!((x - y).abs() < 1e-6, "{:?} {:?}", a.ranker.weights, b.ranker.weights);
+    for (x, y) in a.model.weights.iter().zip(&b.model.weights) {
+        assert!((x - y).abs() < 1e-6, "{:?} {:?}", a.model.weights, b.model.weights);
     }
     let set = Synthetic { queries: 25, documents: (5, 9), features: 3, grades: 3, ..Synthetic::default() }.make();
     let of = |ties: &str| dorm(&format!("dorm[scale=query,lambda=0.1,tol=1e-12,max_iter=5000,ties={ties}]"), &set);
     let (best, mean, one) = (of("best"), of("average"), of("random"));
-    assert_eq!(mean.ranker.weights, one.ranker.weights);
-    assert!(best.ranker.weights.iter().zip(&mean.ranker.weights).all(|(a, b)| (a - b).abs() < 1e-6));
+    assert_eq!(mean.model.weights, one.model.weights);
+    assert!(best.model.weights.iter().zip(&mean.model.weights).all(|(a, b)| (a - b).abs() < 1e-6));
     assert_eq!((best.facts.report.rounds, mean.facts.report.rounds), (Some(1), None));
 }
 
@@ -329,7 +330,7 @@ fn random_ties_go_by_the_seed() {
     let of = |ties: &str, seed: u64| {
         let method: RankMethod = format!("dorm[scale=query,subset=6,lambda=0.1,ties={ties}]").parse().unwrap();
         let all = set.all();
-        method.fit(&Training { seed, ..Training::new(&set, &all) }, &Watch::NOBODY).unwrap().ranker.weights
+        method.fit(&Training { seed, ..Training::new(&set, &all) }, &Watch::NOBODY).unwrap().model.weights
     };
     assert_eq!(of("random", 1), of("random", 1));
     assert_ne!(of("random", 1), of("random", 2));
@@ -400,7 +401,7 @@ fn a_resumed_fit_ends_in_the_same_bytes() {
                         stop.store(true, Ordering::Relaxed);
                     }
                 };
-                let journal = model.as_ref().and_then(|m: &ordain::method::Fitted| m.journal.clone());
+                let journal = model.as_ref().and_then(|m: &Fitted<Rank>| m.journal.clone());
                 let training = Training { resume: journal.as_ref(), ..Training::new(&set, &units) };
                 let fitted = method.fit(&training, &Watch { stop: &stop, tell: &tell }).unwrap();
                 let again = from_bytes(&to_bytes(&fitted), Path::new("m")).unwrap();
@@ -419,11 +420,12 @@ fn a_resumed_fit_ends_in_the_same_bytes() {
 #[test]
 fn probabilities_of_places_add_up() {
     let set = Synthetic { queries: 30, documents: (1, 12), ..Synthetic::default() }.make();
-    let model = "rankmatch[scale=query,lambda=0.1]".parse::<RankMethod>().unwrap();
-    let model = model.fit(&Training::new(&set, &set.all()), &Watch::NOBODY).unwrap();
+    let method = "rankmatch[scale=query,lambda=0.1]".parse::<RankMethod>().unwrap();
+    let ranker = method.fit(&Training::new(&set, &set.all()), &Watch::NOBODY).unwrap().model;
+    let ready = ranker.prepare(&set).unwrap();
     for q in 0..set.len() {
         let n = set.span(q).len();
-        let all = model.ranker.place_probabilities(&set, q).unwrap();
+        let all = ranker.place_probabilities(&ready, q).unwrap();
         assert_eq!(all.len(), n);
         for j in 0..n.min(5) {
             assert!((all.iter().map(|p| p.places[j]).sum::<f64>() - 1.0).abs() < 1e-12);
@@ -431,11 +433,13 @@ fn probabilities_of_places_add_up() {
         let ranks: f64 = all.iter().map(|p| p.expected_rank).sum();
         assert!((ranks - (n * (n + 1)) as f64 / 2.0).abs() < 1e-9);
         // a better score has a better expected rank
-        let scores = &model.ranker.scores(&set).unwrap()[set.span(q)];
+        let scores = &ranker.scores(&ready).unwrap()[set.span(q)];
         let best = (0..n).fold(0, |a, i| if scores[i] > scores[a] { i } else { a });
         assert!(all.iter().all(|p| p.expected_rank >= all[best].expected_rank - 1e-12));
     }
     let plain = "ranksvm[scale=query,lambda=1]".parse::<RankMethod>().unwrap();
-    let plain = plain.fit(&Training::new(&set, &set.all()), &Watch::NOBODY).unwrap();
-    assert!(plain.ranker.place_probabilities(&set, 0).unwrap_err().to_string().contains("rankmatch"));
+    let plain = plain.fit(&Training::new(&set, &set.all()), &Watch::NOBODY).unwrap().model;
+    let ready = plain.prepare(&set).unwrap();
+    assert!(plain.place_probabilities(&ready, 0).unwrap_err().to_string().contains("rankmatch"));
+    assert!(plain.predict(&ready, &[0], true).unwrap_err().to_string().contains("rankmatch"));
 }

@@ -6,9 +6,9 @@ use ordain::data::scale::{Scale, Scaling};
 use ordain::data::synthetic::Linkage;
 use ordain::data::{Columns, MatchSet, Problem, Truth};
 use ordain::matrix::{Csr, Features, Matrix, dot};
-use ordain::method::{FittedMatch, MatchMethod, MatchTraining, Matcher};
-use ordain::metric::Metric;
-use ordain::model_file::match_to_bytes;
+use ordain::method::{Match, MatchMethod, Matcher};
+use ordain::metric::{Convention, Metric};
+use ordain::model_file::to_bytes;
 use ordain::random::Random;
 use ordain::risk::Empirical;
 use ordain::scorer::edges::{Edges, NULL_UNIT};
@@ -21,6 +21,7 @@ use ordain::structure::matching::{Accuracy, Engine, Sum, best, partial};
 use ordain::surrogate::matching::{
     Case, FrozenLikelihood, FrozenWork, MarginWork, MatchLikelihood, MatchMargin, Right,
 };
+use ordain::task::{Fitted, Method, Model, Training};
 use ordain::traits::{Risk, Scorer, Stop, Surrogate};
 
 /// Left and right items, the share of edges, and whether items may stay unmatched.
@@ -359,7 +360,7 @@ fn it_does_not_matter_which_side_is_called_left() {
         let (a, b) = (fit(&method, &set, &units), fit(&method, &back, &units));
         let objectives = [a.facts.report.objective, b.facts.report.objective];
         assert!((objectives[0] - objectives[1]).abs() < 1e-12, "{method}: {:?} {:?}", a.facts.report, b.facts.report);
-        assert_near(&theta_of(&a.matcher), &theta_of(&b.matcher), 1e-6, &method);
+        assert_near(&theta_of(&a.model), &theta_of(&b.model), 1e-6, &method);
     }
 }
 
@@ -674,9 +675,9 @@ fn the_item_that_cannot_be_matched_is_named() {
     named(3, 3, &[(0, 0), (0, 1), (2, 0), (2, 1)], &[1], &[2]);
 }
 
-fn fit(method: &str, set: &MatchSet, units: &[u32]) -> FittedMatch {
+fn fit(method: &str, set: &MatchSet, units: &[u32]) -> Fitted<Match> {
     let method: MatchMethod = method.parse().unwrap();
-    method.fit(&MatchTraining::new(set, units), &Watch::NOBODY).unwrap()
+    method.fit(&Training::new(set, units), &Watch::NOBODY).unwrap()
 }
 
 fn theta_of(matcher: &Matcher) -> Vec<f64> {
@@ -684,9 +685,9 @@ fn theta_of(matcher: &Matcher) -> Vec<f64> {
 }
 
 /// Ridge and mean minus log-likelihood at some parameters, exactly, and the gradient.
-fn objective(set: &MatchSet, units: &[u32], model: &FittedMatch, theta: &[f64]) -> (f64, Vec<f64>) {
-    let (null, lambda) = (model.matcher.null.is_some(), model.facts.settings["lambda"].as_f64().unwrap());
-    let scaling = Scaling::learn(model.matcher.scale, set, units);
+fn objective(set: &MatchSet, units: &[u32], model: &Fitted<Match>, theta: &[f64]) -> (f64, Vec<f64>) {
+    let (null, lambda) = (model.model.null.is_some(), model.facts.settings["lambda"].as_f64().unwrap());
+    let scaling = Scaling::learn(model.model.inputs.scale, set, units);
     let (edges, cases) = (scorer(set, units, &scaling, null), cases_of(set, units, null));
     let loss = MatchLikelihood { cases: &cases, engines: vec![Engine::Exact; cases.len()] };
     let mut grad = vec![0.0; theta.len()];
@@ -697,11 +698,11 @@ fn objective(set: &MatchSet, units: &[u32], model: &FittedMatch, theta: &[f64]) 
 }
 
 /// Ridge and mean margin, matching by matching.
-fn margin_objective(set: &MatchSet, units: &[u32], model: &FittedMatch) -> f64 {
-    let (null, lambda) = (model.matcher.null.is_some(), model.facts.settings["lambda"].as_f64().unwrap());
-    let scaling = Scaling::learn(model.matcher.scale, set, units);
+fn margin_objective(set: &MatchSet, units: &[u32], model: &Fitted<Match>) -> f64 {
+    let (null, lambda) = (model.model.null.is_some(), model.facts.settings["lambda"].as_f64().unwrap());
+    let scaling = Scaling::learn(model.model.inputs.scale, set, units);
     let (edges, cases) = (scorer(set, units, &scaling, null), cases_of(set, units, null));
-    let theta = theta_of(&model.matcher);
+    let theta = theta_of(&model.model);
     let mut sum = 0.0;
     for (n, case) in cases.iter().enumerate() {
         let Right::Matching(right) = &case.right else { panic!("not all is known") };
@@ -726,7 +727,7 @@ fn a_likelihood_fit_ends_at_a_minimum() {
             let report = model.facts.report;
             assert!(matches!(report.stop, Stop::Gradient | Stop::Stalled) && report.gradient < 1e-6, "{report:?}");
             let known: Vec<u32> = units.iter().copied().filter(|&p| told(&set, p)).collect();
-            let theta = theta_of(&model.matcher);
+            let theta = theta_of(&model.model);
             let (best, grad) = objective(&set, &known, &model, &theta);
             assert!((best - report.objective).abs() < 1e-9, "{method}: {best}, {report:?}");
             let slopes = differences(&theta, 1e-4, |theta| objective(&set, &known, &model, theta).0);
@@ -739,8 +740,8 @@ fn a_likelihood_fit_ends_at_a_minimum() {
                     assert!(objective(&set, &known, &model, &there).0 > best, "{method}");
                 }
             }
-            assert_eq!((model.facts.accuracy.as_str(), model.facts.error), ("exact", None));
-            assert_eq!(model.matcher.temperature, Some(1.0));
+            assert_eq!((model.facts.notes.accuracy.as_str(), model.facts.notes.error), ("exact", None));
+            assert_eq!(model.model.temperature, Some(1.0));
         }
     }
 }
@@ -765,7 +766,7 @@ fn a_margin_fit_knows_how_near_it_is() {
             let value = margin_objective(&set, &units, model);
             assert!((value - report.objective).abs() < 1e-10, "{scale}: {value}, {report:?}");
             assert!(report.stop == Stop::Gap && report.gap.unwrap() <= tol * report.objective, "{scale}: {report:?}");
-            assert_eq!(model.matcher.temperature, None);
+            assert_eq!(model.model.temperature, None);
         }
         // the gap is one
         let (rough, fine) = (rough.facts.report, fine.facts.report);
@@ -788,7 +789,7 @@ fn a_path_of_ridges_ends_where_a_cold_start_does() {
             let cold = fit(&cold, &set, &units);
             let (a, b) = (warm.facts.report.objective, cold.facts.report.objective);
             assert!((a - b).abs() <= 1.1 * tol * b, "{method}: {a} and {b}");
-            assert!(warm.facts.refit && warm.facts.problems == 40 && warm.facts.chosen.is_some());
+            assert!(warm.facts.refit && warm.facts.notes.problems == 40 && warm.facts.chosen.is_some());
             assert_eq!(cold.facts.chosen, None);
         }
     }
@@ -802,13 +803,14 @@ fn the_temperature_is_the_best_of_all() {
         let (train, valid): (Vec<u32>, Vec<u32>) = ((0..30).collect(), (30..60).collect());
         let method: MatchMethod =
             format!("matchmargin[scale=global,lambda=0.01,null={null},tol=1e-7]").parse().unwrap();
-        let training = MatchTraining { valid: Some(&valid), refit: false, ..MatchTraining::new(&set, &train) };
+        let training = Training { valid: Some(&valid), refit: false, ..Training::new(&set, &train) };
         let model = method.fit(&training, &Watch::NOBODY).unwrap();
-        let t = model.matcher.temperature.unwrap();
+        let t = model.model.temperature.unwrap();
         let nll: Metric = "nll".parse().unwrap();
+        let ready = model.model.prepare(&set).unwrap();
         let at = |t: f64| {
-            let matcher = Matcher { temperature: Some(t), ..model.matcher.clone() };
-            matcher.evaluate(&set, &valid, &[nll]).unwrap().mean(0)
+            let matcher = Matcher { temperature: Some(t), ..model.model.clone() };
+            matcher.evaluate(&ready, &valid, &[nll], &Convention::STANDARD).unwrap().mean(0)
         };
         // one match in all + 2 counts as drawn at random, so it is a little warmer than the plain best
         let best = (-60..=60).map(|k| at(t * 1.05f64.powi(k))).fold(f64::INFINITY, f64::min);
@@ -833,13 +835,14 @@ fn few_problems_do_not_freeze_the_temperature() {
     let columns = Columns { names: vec!["likeness".into()], numbered: false };
     let set = MatchSet::new(Features::Dense(Matrix::new(x, 1)), columns, problems).unwrap();
     let model = fit("matchmargin", &set, &set.all());
-    let said = model.matcher.predict(&set, &set.all()).unwrap();
+    let said = model.model.predict(&model.model.prepare(&set).unwrap(), &set.all()).unwrap();
     let sure: Vec<f64> = said.iter().flat_map(|said| said.matches.iter().map(|m| m.probability.unwrap())).collect();
     assert!(sure.iter().all(|&p| p > 0.5 && p < 0.999), "{sure:?}");
 }
 
 fn f1(matcher: &Matcher, set: &MatchSet, units: &[u32]) -> f64 {
-    matcher.evaluate(set, units, &["f1".parse().unwrap()]).unwrap().mean(0)
+    let (ready, by) = (matcher.prepare(set).unwrap(), ["f1".parse().unwrap()]);
+    matcher.evaluate(&ready, units, &by, &Convention::STANDARD).unwrap().mean(0)
 }
 
 #[test]
@@ -856,13 +859,13 @@ fn a_threshold_is_learned_also_from_half_of_the_truth() {
     let half = MatchSet::new(set.features.clone(), set.columns.clone(), problems).unwrap();
     for method in ["matchmap[null=true,scale=none,lambda=0.003]", "matchmargin[null=true,scale=none,lambda=0.03]"] {
         let model = fit(method, &set, &train);
-        let reached = f1(&model.matcher, &set, &test);
-        let everything = Matcher { null: Some(-1e4), ..model.matcher.clone() };
+        let reached = f1(&model.model, &set, &test);
+        let everything = Matcher { null: Some(-1e4), ..model.model.clone() };
         let floor = f1(&everything, &set, &test);
         assert!(reached > floor + 0.05 && reached > 0.85, "{method}: {reached}, matching everything {floor}");
         let partly = fit(method, &half, &train);
-        assert_eq!((partly.facts.partly_known, partly.facts.blank_problems), (80, 0));
-        let with_half = f1(&partly.matcher, &set, &test);
+        assert_eq!((partly.facts.notes.partly_known, partly.facts.notes.blank_problems), (80, 0));
+        let with_half = f1(&partly.model, &set, &test);
         assert!(with_half > reached - 0.05, "{method}: {with_half} with half of the truth, {reached} with all");
     }
 }
@@ -879,13 +882,14 @@ fn problems_of_which_nothing_is_known_are_left_out_and_counted() {
     let known: Vec<u32> = (0..30).filter(|p| ![3, 7, 11, 29].contains(p)).collect();
     for method in ["matchmap[lambda=0.1,scale=global]", "matchmargin[lambda=0.1,scale=global]", "matchmap"] {
         let (a, b) = (fit(method, &gaps, &gaps.all()), fit(method, &set, &known));
-        assert_eq!((a.facts.problems, a.facts.blank_problems, b.facts.blank_problems), (26, 4, 0), "{method}");
-        assert_eq!(a.matcher, b.matcher, "{method}");
+        let (own, other) = (&a.facts.notes, &b.facts.notes);
+        assert_eq!((own.problems, own.blank_problems, other.blank_problems), (26, 4, 0), "{method}");
+        assert_eq!(a.model, b.model, "{method}");
     }
     let blank = [3, 7];
     for method in ["matchmap", "matchmargin"] {
         let method: MatchMethod = method.parse().unwrap();
-        let refusal = method.fit(&MatchTraining::new(&gaps, &blank), &Watch::NOBODY).unwrap_err().to_string();
+        let refusal = method.fit(&Training::new(&gaps, &blank), &Watch::NOBODY).unwrap_err().to_string();
         assert!(refusal.contains("known matches") && refusal.contains("2 problems"), "{refusal}");
     }
 }
@@ -899,7 +903,7 @@ fn errors_name_the_problem_and_the_item() {
     let wrong = MatchSet::new(set.features.clone(), set.columns.clone(), problems).unwrap();
     for method in ["matchmap[lambda=1]", "matchmargin", "matchmap[marginals=chain,scale=none,lambda=1]"] {
         let method: MatchMethod = method.parse().unwrap();
-        let refusal = method.fit(&MatchTraining::new(&wrong, &wrong.all()), &Watch::NOBODY).unwrap_err().to_string();
+        let refusal = method.fit(&Training::new(&wrong, &wrong.all()), &Watch::NOBODY).unwrap_err().to_string();
         assert!(refusal.contains("\"p4\"") && refusal.contains("item \"a0\""), "{refusal}");
         assert!(refusal.contains("null=true"), "{refusal}");
     }
@@ -915,12 +919,13 @@ fn errors_name_the_problem_and_the_item() {
     let features = Features::Dense(Matrix::new(vec![0.5; 10], 2));
     let stuck = MatchSet::new(features, set.columns.clone(), vec![stuck]).unwrap();
     for method in ["matchmap[lambda=1,scale=none]", "matchmargin[lambda=1,scale=none]"] {
-        let matcher = fit(method, &set, &set.all()).matcher;
-        let refusal = matcher.predict(&stuck, &[0]).unwrap_err().to_string();
+        let matcher = fit(method, &set, &set.all()).model;
+        let ready = matcher.prepare(&stuck).unwrap();
+        let refusal = matcher.predict(&ready, &[0]).unwrap_err().to_string();
         let item = refusal.contains("left item \"v\"") || refusal.contains("left item \"w\"");
         assert!(refusal.contains("\"stuck\"") && item, "{refusal}");
         let free = Matcher { null: Some(0.0), ..matcher };
-        assert!(free.predict(&stuck, &[0]).unwrap()[0].matches.len() <= 2);
+        assert!(free.predict(&ready, &[0]).unwrap()[0].matches.len() <= 2);
     }
 }
 
@@ -967,7 +972,8 @@ fn the_number_of_threads_changes_nothing() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
                 let model = fit(method, set, &set.all());
-                (match_to_bytes(&model), model.matcher.predict(set, &set.all()).unwrap())
+                let ready = model.model.prepare(set).unwrap();
+                (to_bytes(&model), model.model.predict(&ready, &set.all()).unwrap())
             })
         };
         let first = bytes(1);
@@ -987,17 +993,17 @@ fn samplers_train_to_near_the_exact_optimum() {
         for engine in ["importance", "chain", "deepar", "huber-law"] {
             let method = format!("matchmap[scale=none,lambda=0.05,null={null},marginals={engine}]");
             let model = fit(&method, &set, &units);
-            let reached = objective(&set, &units, &exact, &theta_of(&model.matcher)).0;
+            let reached = objective(&set, &units, &exact, &theta_of(&model.model)).0;
             assert!(reached - best < 2e-3 * (at_zero - best), "{method}: {reached}, best {best}, at zero {at_zero}");
-            assert_eq!(model.facts.engines.keys().collect::<Vec<_>>(), [engine], "{method}");
-            assert!(model.facts.accuracy != "exact" && model.facts.accuracy != "certified", "{method}");
+            assert_eq!(model.facts.notes.engines.keys().collect::<Vec<_>>(), [engine], "{method}");
+            assert!(model.facts.notes.accuracy != "exact" && model.facts.notes.accuracy != "certified", "{method}");
         }
         for (engine, share) in [("bethe", 0.2), ("sinkhorn", 0.2)] {
             let method = format!("matchmap[scale=none,lambda=0.05,null={null},marginals={engine}]");
             let model = fit(&method, &set, &units);
-            let reached = objective(&set, &units, &exact, &theta_of(&model.matcher)).0;
+            let reached = objective(&set, &units, &exact, &theta_of(&model.model)).0;
             assert!(reached - best < share * (at_zero - best), "{method}: {reached}, best {best}, at zero {at_zero}");
-            assert_eq!(model.facts.accuracy, "approximate", "{method}");
+            assert_eq!(model.facts.notes.accuracy, "approximate", "{method}");
         }
     }
 }
@@ -1012,14 +1018,15 @@ fn the_null_moves_for_f1_alone() {
         let method = format!("matchmargin[null=true,scale=matched,lambda={lambda}]").parse::<MatchMethod>().unwrap();
         let fit = |by: &str| {
             let by = Some(by.parse().unwrap());
-            let data = MatchTraining { valid: Some(&valid), by, refit: false, ..MatchTraining::new(&set, &train) };
-            method.fit(&data, &Watch::NOBODY).unwrap().matcher
+            let data = Training { valid: Some(&valid), by, refit: false, ..Training::new(&set, &train) };
+            method.fit(&data, &Watch::NOBODY).unwrap().model
         };
         let (moved, stayed) = (fit("f1"), fit("nll"));
         assert_eq!(moved.weights, stayed.weights);
+        let ready = moved.prepare(&set).unwrap();
         let of = |null: f64| {
             let matcher = Matcher { null: Some(null), ..moved.clone() };
-            matcher.evaluate(&set, &valid, &[f1]).unwrap().mean(0)
+            matcher.evaluate(&ready, &valid, &[f1], &Convention::STANDARD).unwrap().mean(0)
         };
         let (own, fitted) = (of(moved.null.unwrap()), of(stayed.null.unwrap()));
         let best = (-400..400).map(|at| of(0.05 * f64::from(at))).fold(0.0, f64::max);

@@ -3,12 +3,13 @@
 
 use ordain::Error;
 use ordain::data::{MatchReading, read_match_splits};
-use ordain::method::{MatchMargin, MatchTraining};
+use ordain::method::MatchMargin;
 use ordain::random::Random;
 use ordain::solver::run::Watch;
 use ordain::structure::exhaustive;
 use ordain::structure::matching::graph::Graph;
 use ordain::structure::matching::{partial, pruned, subsets};
+use ordain::task::{Method, Model, Training};
 
 /// Log-partition function and marginals, one matching after the other.
 fn slow(graph: &Graph, s: &[f64]) -> Option<(f64, Vec<f64>)> {
@@ -359,16 +360,17 @@ pub(crate) fn house_weights() -> Vec<(&'static str, Vec<Vec<f64>>)> {
         let reading = MatchReading { pairs: Some(pairs), ..MatchReading::default() };
         let (set, splits) = read_match_splits(&[house.join("points.csv")], &reading).unwrap();
         let [train, valid, test] = splits.unwrap().map(|range| range.map(|p| p as u32).collect::<Vec<u32>>());
-        let training = MatchTraining { valid: Some(&valid), ..MatchTraining::new(&set, &train) };
+        let training = Training { valid: Some(&valid), ..Training::new(&set, &train) };
         let fitted = MatchMargin::default().fit(&training, &Watch::NOBODY).unwrap();
+        let ready = fitted.model.prepare(&set).unwrap();
         let tables = test.iter().take(7).map(|&p| {
-            let (problem, scores) = (set.problem(p as usize), fitted.matcher.scores(&set, p as usize).unwrap());
+            let (problem, scores) = (set.problem(p as usize), fitted.model.scores(&ready, p as usize).unwrap());
             let partner = |i: u32| problem.matched().map(|e| problem.edges[e]).find(|edge| edge.0 == i).unwrap().1;
             let kept: Vec<u32> = (0..m as u32).map(partner).collect();
             let mut s = vec![0.0; m * m];
             for (&(i, j), score) in problem.edges.iter().zip(&scores) {
                 if let Some(j) = kept.iter().position(|&k| k == j).filter(|_| (i as usize) < m) {
-                    s[i as usize * m + j] = score / fitted.matcher.temperature.unwrap();
+                    s[i as usize * m + j] = score / fitted.model.temperature.unwrap();
                 }
             }
             s

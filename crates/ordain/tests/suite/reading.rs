@@ -116,7 +116,7 @@ fn tables() {
     assert_eq!(set.weights, Some(vec![1.0, 0.5]));
     assert_eq!(row(&set, 0), [3.5, 0.01]);
     let set = from_text("a.tsv", "qid\tx\n1\t2\n").unwrap();
-    assert!(!set.graded && set.need_grades().is_err());
+    assert!(!set.graded && set.need_truth().is_err());
     // columns of a second file are put right by name; others are refused
     let dir = tempfile::tempdir().unwrap();
     let a = file(&dir, "a.csv", "label,qid,x,y\n1,1,10,20\n");

@@ -6,7 +6,7 @@ use ordain::data::synthetic::Scenes;
 use ordain::data::{Columns, LabelSet};
 use ordain::matrix::{Csr, Features, Matrix};
 use ordain::method::core_choice::choose_core;
-use ordain::method::{CStar, Core, OneVsRest, TagTraining};
+use ordain::method::{CStar, Core, OneVsRest};
 use ordain::random::Random;
 use ordain::scorer::labels::{Labels, LabelsWork};
 use ordain::solver::block_fw::{BlockFw, Kept};
@@ -14,6 +14,7 @@ use ordain::solver::run::Watch;
 use ordain::structure::exhaustive;
 use ordain::structure::star::{Clamp, MaxWork, Star};
 use ordain::surrogate::star::{Case, StarLikelihood, StarMargin, Target};
+use ordain::task::{Method, Model, Training};
 use ordain::traits::{Blocks, Risk, Scorer, Solver};
 
 /// Items with random features, scores and labels.
@@ -213,7 +214,7 @@ fn settings_are_read_back_and_refused() {
     assert_eq!(core("cstar[core=2]"), Some(Core::Size(2)));
     assert_eq!(core("cstar[core=2;]"), Some(Core::Names(vec!["2".into()])));
     let set = Scenes { items: 60, ..Scenes::default() }.make();
-    let fit = |text: &str| text.parse::<CStar>().unwrap().fit(&TagTraining::new(&set, &set.all()), &Watch::NOBODY);
+    let fit = |text: &str| text.parse::<CStar>().unwrap().fit(&Training::new(&set, &set.all()), &Watch::NOBODY);
     assert!(fit("cstar[core=nonsense]").unwrap_err().to_string().contains("nonsense"));
     assert!("cstar[core=15]".parse::<CStar>().unwrap_err().to_string().contains("at most 10"));
 }
@@ -238,12 +239,12 @@ fn labels_that_are_seldom_or_never_known_spoil_nothing() {
     let mut random = Random::new(21);
     let fit = |set: &LabelSet| {
         let method: CStar = "cstar[core=2,lambda=1e-3,link_lambda=1e-2]".parse().unwrap();
-        method.fit(&TagTraining::new(set, &set.all()), &Watch::NOBODY).unwrap().annotator
+        method.fit(&Training::new(set, &set.all()), &Watch::NOBODY).unwrap().model
     };
     // label 0 is known of one item in seven, label 1 of none
     let set = with_gaps(&mut random, 350, 6, |i, l| l == 0 && i % 7 != 0 || l == 1);
     let annotator = fit(&set);
-    let answers = annotator.predict(&set, &set.all()).unwrap();
+    let answers = annotator.predict(&annotator.prepare(&set).unwrap(), &set.all()).unwrap();
     assert!(answers.iter().all(|a| a.values.iter().all(|v| v.is_finite())));
     // the number of labels is learned, and label 1, of which nothing is known, leads nowhere near half of the lists
     let given = answers.iter().map(|a| a.chosen.len()).sum::<usize>() as f64 / 350.0;
@@ -264,9 +265,10 @@ fn hundreds_of_labels_on_an_item_train() {
     let columns = Columns { names: names(3), numbered: true };
     let set = LabelSet::new(Features::Dense(Matrix::new(values, 3)), columns, names(n), yes).unwrap();
     let method: CStar = "cstar[core=1,lambda=1e-3,link_lambda=1e-2]".parse().unwrap();
-    let model = method.fit(&TagTraining::new(&set, &set.all()), &Watch::NOBODY).unwrap();
-    assert!(model.facts.report.objective.is_finite() && model.annotator.bias.iter().all(|v| v.is_finite()));
-    assert!(model.annotator.predict(&set, &[0]).unwrap()[0].values.iter().all(|v| v.is_finite()));
+    let model = method.fit(&Training::new(&set, &set.all()), &Watch::NOBODY).unwrap();
+    assert!(model.facts.report.objective.is_finite() && model.model.bias.iter().all(|v| v.is_finite()));
+    let ready = model.model.prepare(&set).unwrap();
+    assert!(model.model.predict(&ready, &[0]).unwrap()[0].values.iter().all(|v| v.is_finite()));
 }
 
 /// What `ordain demo annotate` trains on, as the trainer sees it.

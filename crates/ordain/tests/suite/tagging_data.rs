@@ -140,7 +140,7 @@ fn labels_of_arff() {
     );
     let set = from(&[("a.arff", "@attribute a numeric\n@data\n1\n"), ("l.xml", XML)]).unwrap();
     assert_eq!((set.labelled, set.labels.len(), set.yes(0)), (false, 2, &[][..]));
-    assert!(set.need_labels().is_err());
+    assert!(set.need_truth().is_err());
 }
 
 #[test]

@@ -1,64 +1,103 @@
 //! One round of a method that matches.
 
-use super::{Cut, Entry, Protocol, Test, Trained, filled};
-use crate::run::evaluate::BOOTSTRAP;
-use crate::run::matches::evaluate::pictures;
+use super::{Cut, Entry, Protocol, Round, Rounds, Test, three};
+use crate::args::Compare;
+use crate::plan::Usage;
+use crate::report::MethodPart;
+use crate::run::evaluate::features;
+use crate::screen::Screen;
+use crate::show::{measurable, pictures, warn_approximate};
 use anyhow::Result;
-use ordain::data::MatchSet;
-use ordain::method::{MatchMethod, MatchTraining};
+use ordain::answer::Reliability;
+use ordain::data::{MatchReading, MatchSet, read_match_splits};
+use ordain::method::{Match, Matcher, Sums};
 use ordain::metric::calibration::Calibration;
-use ordain::metric::{Evaluation, Kind, stats};
-use ordain::model_file;
+use ordain::metric::{Evaluation, Kind, Metric, stats};
 use ordain::random::Random;
-use ordain::solver::run::Watch;
+use ordain::task::{Fitted, Model, Ready};
 use std::time::Instant;
 
+/// Seed of the bootstrap: an interval is part of the answer, so it does not change from run to run.
+const BOOTSTRAP: u64 = super::BOOTSTRAP;
 /// Random exchanges of a test.
 const SWAPS: usize = 2000;
 
-pub(super) fn round(
-    entry: &mut Entry,
-    method: &MatchMethod,
-    set: &MatchSet,
-    cut: &Cut,
-    protocol: &Protocol,
-    watch: &Watch,
-) -> Result<()> {
-    let (set, means) = filled(set, protocol.missing, |set: &mut MatchSet| set.fill(protocol.missing, cut.train));
-    let set = &*set;
-    let start = Instant::now();
-    let model = method.fit(
-        &MatchTraining {
-            set,
-            train: cut.train,
-            valid: cut.valid,
-            by: protocol.asked_by.then_some(protocol.choose_by.0),
-            refit: protocol.refit,
-            seed: protocol.seed,
-            missing: protocol.missing,
-            means: means.as_deref(),
-        },
-        watch,
-    )?;
-    entry.fit += start.elapsed().as_secs_f64();
-    let start = Instant::now();
-    let result = model.matcher.evaluate(set, cut.test, &protocol.measures.metrics)?;
-    entry.predict += start.elapsed().as_secs_f64();
-    if !result.calibration.is_empty() {
-        let here = Calibration::joined(&result.calibration);
-        let (_, all) = entry.calibration.get_or_insert_with(|| (None, Calibration::default()));
-        *all = Calibration::joined([&*all, &here]);
+impl Round for Match {
+    fn measure(
+        entry: &mut Entry,
+        fitted: &Fitted<Match>,
+        on: &Ready<'_, Match>,
+        cut: &Cut,
+        protocol: &Protocol,
+    ) -> Result<()> {
+        let model = &fitted.model;
+        let start = Instant::now();
+        let measures = protocol.measures;
+        let result = model.evaluate(on, cut.test, &measures.metrics, &measures.convention)?;
+        entry.predict += start.elapsed().as_secs_f64();
+        if !result.calibration.is_empty() {
+            let here = Calibration::joined(&result.calibration);
+            let (_, all) = entry.calibration.get_or_insert_with(|| (None, Calibration::default()));
+            *all = Calibration::joined([&*all, &here]);
+        }
+        if entry.trained.is_empty() && protocol.pictures {
+            entry.pictures = pictures(model, on, cut.test)?;
+        }
+        entry.add(result, None);
+        entry.keep_linear(&model.inputs.columns, &model.weights);
+        Ok(())
     }
-    if entry.trained.is_empty() && protocol.pictures {
-        entry.pictures = pictures(&model.matcher, set, cut.test)?;
+
+    fn remember(entry: &mut super::Trained, fitted: &Fitted<Match>) {
+        let notes = &fitted.facts.notes;
+        entry.approximate = (notes.accuracy == "approximate").then(|| notes.engines.clone());
     }
-    entry.add(result, None);
-    let (bytes, matcher) = (model_file::match_to_bytes(&model).len(), &model.matcher);
-    entry.keep_linear(bytes, &matcher.columns, &matcher.weights);
-    let facts = model.facts;
-    let approximate = (facts.accuracy == "approximate").then_some(facts.engines);
-    entry.trained.push(Trained { approximate, ..Trained::of(facts.report, facts.settings, facts.chosen) });
-    Ok(())
+
+    fn measurable(model: &Matcher, metrics: &mut Vec<Metric>, asked: bool) -> Result<()> {
+        measurable(model.temperature.is_some(), "this model", metrics, asked)
+    }
+
+    /// Warns where metrics go by probabilities that are approximate; the largest problem tells, for it is the hardest.
+    fn warn_of_metrics(model: &Matcher, on: &Ready<'_, Match>, metrics: &[Metric], screen: &Screen) -> Result<()> {
+        let largest = on.set().all().into_iter().max_by_key(|&p| on.set().span(p as usize).len());
+        let (Some(p), true) = (largest, metrics.iter().any(|metric| metric.of_probabilities())) else { return Ok(()) };
+        warn_approximate(&Sums::of(&model.predict(on, &[p])?), screen);
+        Ok(())
+    }
+
+    fn part(model: &Matcher, on: &Ready<'_, Match>, result: &Evaluation) -> Result<MethodPart> {
+        let calibration = (!result.calibration.is_empty()).then(|| Calibration::joined(&result.calibration));
+        Ok(MethodPart {
+            features: features(&model.inputs.columns, &model.weights),
+            reliability: calibration.map(|calibration| Reliability::of(None, &calibration)),
+            pictures: pictures(model, on, &on.set().all())?,
+            ..MethodPart::default()
+        })
+    }
+
+    fn labels(_: &MatchSet) -> usize {
+        0
+    }
+
+    fn split_round(args: &Compare, how: &MatchReading) -> Result<Option<Rounds<Match>>> {
+        let (Some(points), None, Some(pairs)) = (&args.train, &args.test, &args.points.pairs) else { return Ok(None) };
+        if args.valid.is_some() {
+            let text =
+                "--pairs and --valid: the column split of the pairs says what is for validation; leave out --valid";
+            return Err(Usage(text.into()).into());
+        }
+        let (set, splits) = read_match_splits(std::slice::from_ref(points), how)?;
+        let wrong = |expected: &str, found: &str| {
+            Err(ordain::Error::Content { path: pairs.clone(), expected: expected.into(), found: found.into() }.into())
+        };
+        match splits {
+            Some(parts) if !parts[0].is_empty() && !parts[2].is_empty() => {
+                Ok(Some(Rounds::Cuts(set, vec![three(&parts)])))
+            }
+            Some(_) => wrong("pairs of the splits train and test", "only some of them"),
+            None => wrong("a column split of train, validate and test (or use --cv 5 POINTS)", "none"),
+        }
+    }
 }
 
 /// The test of a calibration error, which is of all problems together and no mean; `None` of other metrics.

@@ -1,128 +1,83 @@
 //! `ordain compare`: methods of one task trained and tested side by side.
 
+mod labels;
 mod matches;
 mod plane;
 mod rank;
 mod show;
-mod tags;
 
-pub(super) use show::calibration;
-pub(super) use tags::{links, tag_reliability};
-
-use super::check_output;
-use super::evaluate::{BOOTSTRAP, strongest};
+use super::evaluate::features;
+use super::{check_output, files};
 use crate::args::Compare;
 use crate::plan::{self, Measures, Usage};
-use crate::report::{Bin, PicturePart, PlacesPart, PlanePart, Reliability};
+use crate::report::{MethodPart, PicturePart, PlacesPart, PlanePart};
 use crate::screen::Screen;
+use crate::show::{Given, Show, engines};
 use anyhow::Result;
+use ordain::answer::Reliability;
 use ordain::data::split::{self, Fold, Layout};
-use ordain::data::{
-    self, Columns, LabelReading, LabelSet, MatchReading, MatchSet, Missing, RankSet, read_match_splits, write_whole,
-};
-use ordain::method::cstar::Floor;
-use ordain::method::{Chosen, MatchMethod, Method, Task};
+use ordain::data::{Columns, Missing, write_whole};
+use ordain::method::{Annotate, AnyMethod, Floor, Match, MatchMethod, Rank};
 use ordain::metric::calibration::Calibration;
 use ordain::metric::{Convention, Evaluation, Metric, stats};
+use ordain::model_file;
 use ordain::solver::run::{Report as Ended, Watch};
+use ordain::task::{Chosen, DataSet, Fitted, Method, Model, Ready, Task, Training, Words};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::path::PathBuf;
 use std::time::Instant;
 
-/// What is learned from, of any task.
-#[derive(Clone)]
-enum Units {
-    Queries(Rc<RankSet>),
-    Items(Rc<LabelSet>),
-    Problems(Rc<MatchSet>),
-}
+/// Seed of the bootstrap: an interval is part of the answer, so it does not change from run to run.
+pub(super) const BOOTSTRAP: u64 = 1;
 
-/// How files are read, whatever the task.
-struct Readings {
-    task: Task,
-    tags: LabelReading,
-    matches: MatchReading,
-}
-
-impl Readings {
-    fn new(args: &Compare, task: Task) -> Result<Self> {
-        if task != Task::Match {
-            plan::no_points(&args.points)?;
-        }
-        let matches = plan::match_reading(&args.reading, &args.points)?;
-        Ok(Self { task, tags: plan::tag_reading(&args.reading), matches })
+/// A task whose methods are measured: what one round keeps, and what a report shows of a model.
+pub(super) trait Round: Show {
+    /// Measures a model on the test part of a round.
+    fn measure(
+        entry: &mut Entry,
+        fitted: &Fitted<Self>,
+        on: &Ready<'_, Self>,
+        cut: &Cut,
+        protocol: &Protocol,
+    ) -> Result<()>;
+    /// Keeps what is known of the training of a round.
+    fn remember(_entry: &mut Trained, _fitted: &Fitted<Self>) {}
+    /// Leaves out metrics that a model cannot be measured by; refuses them where they were asked for.
+    fn measurable(_model: &Self::Model, _metrics: &mut Vec<Metric>, _asked: bool) -> Result<()> {
+        Ok(())
     }
-
-    /// Reads files as one set, and where each part of it is.
-    fn read(&self, parts: &[Vec<PathBuf>]) -> Result<(Units, Vec<Range<usize>>)> {
-        let strange = |wanted: &str, error: ordain::Error| -> anyhow::Error {
-            match parts
-                .iter()
-                .flatten()
-                .find(|path| self.tags.labels.is_none() && super::looked(path, data::is_matches))
-            {
-                None => error.into(),
-                Some(path) => ordain::Error::Content {
-                    path: path.clone(),
-                    expected: wanted.into(),
-                    found: "two sides with edges between them, which matchmap and matchmargin are for".into(),
-                }
-                .into(),
-            }
-        };
-        Ok(match self.task {
-            Task::Rank => {
-                let read = data::read(parts, self.tags.missing);
-                let (set, parts) = read.map_err(|error| strange("queries with documents", error))?;
-                (Units::Queries(Rc::new(set)), parts)
-            }
-            Task::Annotate => {
-                let read = data::read_labels(parts, &self.tags);
-                let (set, parts) = read.map_err(|error| strange("items with labels", error))?;
-                (Units::Items(Rc::new(set)), parts)
-            }
-            Task::Match => {
-                let read = data::read_matches(parts, &self.matches);
-                let (set, parts) = read.map_err(|error| super::matches::not_problems(error, "the method"))?;
-                (Units::Problems(Rc::new(set)), parts)
-            }
-        })
+    /// Warns of what metrics rest on.
+    fn warn_of_metrics(
+        _model: &Self::Model,
+        _on: &Ready<'_, Self>,
+        _metrics: &[Metric],
+        _screen: &Screen,
+    ) -> Result<()> {
+        Ok(())
     }
-}
-
-impl Units {
-    fn len(&self) -> usize {
-        match self {
-            Self::Queries(set) => set.len(),
-            Self::Items(set) => set.len(),
-            Self::Problems(set) => set.len(),
-        }
-    }
-
-    /// The id of one of them.
-    fn id(&self, unit: u32) -> String {
-        match self {
-            Self::Queries(set) => set.query(unit as usize).to_owned(),
-            Self::Items(set) => set.item(unit as usize).into_owned(),
-            Self::Problems(set) => set.problem(unit as usize).name.clone(),
-        }
+    /// What a report shows of a model beside figures.
+    fn part(model: &Self::Model, on: &Ready<'_, Self>, result: &Evaluation) -> Result<MethodPart>;
+    /// The number of labels of a set.
+    fn labels(set: &Self::Set) -> usize;
+    /// The round that the column split of pairs says, of points.
+    fn split_round(_args: &Compare, _how: &Self::Reading) -> Result<Option<Rounds<Self>>> {
+        Ok(None)
     }
 }
 
 /// Where the rounds of a comparison come from.
-enum Rounds {
+pub(super) enum Rounds<T: Task> {
     /// One set, cut in several ways.
-    Cuts(Units, Vec<Fold>),
+    Cuts(T::Set, Vec<Fold>),
     /// Three files for each round.
     Files(Vec<[PathBuf; 3]>),
 }
 
 /// What is kept of the training of one round.
-struct Trained {
+pub(super) struct Trained {
     /// How the solver ended.
     report: Ended,
     settings: Map<String, Value>,
@@ -137,9 +92,11 @@ struct Trained {
 }
 
 /// One method over all rounds.
-struct Entry {
+pub(super) struct Entry {
     label: String,
-    method: Method,
+    /// The name of the method, and whether validation chooses a setting.
+    name: &'static str,
+    chooses: bool,
     result: Evaluation,
     curve: Option<Evaluation>,
     fold_means: Vec<Vec<f64>>,
@@ -172,11 +129,10 @@ struct Test {
 }
 
 /// What all fits of a comparison share.
-struct Protocol<'a> {
+pub(super) struct Protocol<'a> {
     measures: &'a Measures,
-    choose_by: (Metric, Convention),
-    /// Whether the metric of the choice was asked for.
-    asked_by: bool,
+    /// The metric of the choice, if it was asked for, and its rules.
+    choose_by: (Option<Metric>, Convention),
     refit: bool,
     /// Whether a method that chooses nothing trains on the validation part too.
     all_outside_test: bool,
@@ -187,9 +143,12 @@ struct Protocol<'a> {
 }
 
 /// Everything that is known in the end.
-struct Comparison {
-    task: Task,
-    measures: Measures,
+struct Comparison<'a> {
+    words: &'static Words,
+    /// What metrics mean where it is not plain, and how many units are left out.
+    remarks: fn(&[Metric]) -> Vec<String>,
+    skipped: fn(&Evaluation) -> String,
+    measures: &'a Measures,
     entries: Vec<Entry>,
     tests: Vec<Test>,
     /// Ids of the test units.
@@ -209,36 +168,50 @@ pub(super) fn run(args: &Compare, screen: &Screen) -> Result<()> {
 /// The same; returns the mean of the first metric for each method.
 pub(super) fn run_and_tell(args: &Compare, screen: &Screen) -> Result<Vec<f64>> {
     let methods = args.methods.iter().map(|label| plan::method(label, &[])).collect::<Result<Vec<_>>>()?;
-    let task = one_task(&methods)?;
-    if task != Task::Rank && args.folds.is_some() {
-        let what = if task == Task::Annotate { "items with labels" } else { "problems of matching" };
-        let text = format!(
-            "--folds reads the layouts of ranking data; for {what} give --cv 5 FILE, or --train FILE --test FILE"
-        );
-        return Err(Usage(text).into());
-    }
-    let readings = Readings::new(args, task)?;
-    let mut measures = plan::measures(&args.metrics, task)?;
+    let words = one_task(&methods)?;
+    plan::check_compare(args, words)?;
+    let mut measures = plan::measures(&args.metrics, words)?;
     if let Some(method) = methods.iter().find(|method| !gives_probabilities(method)) {
         let asked = !args.metrics.metric.is_empty();
-        super::matches::evaluate::measurable(false, method.name(), &mut measures.metrics, asked)?;
+        crate::show::measurable(false, method.name(), &mut measures.metrics, asked)?;
     }
-    let choose_by = plan::choose_by(&args.choosing, &args.metrics.rules, task)?;
     args.metrics.report.as_deref().map(check_output).transpose()?;
+    let entry = |(label, method): (&String, &AnyMethod)| Entry::new(label, method, &measures.metrics);
+    let entries: Vec<Entry> = args.methods.iter().zip(&methods).map(entry).collect();
+    macro_rules! of_task {
+        ($task:ident) => {{
+            let own = methods.into_iter().filter_map(|m| if let AnyMethod::$task(m) = m { Some(m) } else { None });
+            compare::<$task>(args, own.collect(), entries, &measures, screen)
+        }};
+    }
+    match words.name {
+        "rank" => of_task!(Rank),
+        "annotate" => of_task!(Annotate),
+        _ => of_task!(Match),
+    }
+}
+
+fn compare<T: Round>(
+    args: &Compare,
+    methods: Vec<T::Method>,
+    mut entries: Vec<Entry>,
+    measures: &Measures,
+    screen: &Screen,
+) -> Result<Vec<f64>> {
+    let given = Given { reading: &args.reading, points: &args.points, only: &[] };
+    let how = T::reading(&given)?;
+    let choose_by = plan::choose_by(&args.choosing, &args.metrics.rules, T::WORDS)?;
     let protocol = Protocol {
-        measures: &measures,
+        measures,
         choose_by,
-        asked_by: args.choosing.choose_by.is_some(),
         refit: args.refit || !args.choosing.no_refit && args.folds.is_none(),
         all_outside_test: args.cv.is_some(),
-        missing: plan::missing(&args.reading),
+        missing: T::missing(&how),
         seed: args.choosing.seed,
         pictures: args.metrics.report.is_some(),
     };
-    let entry = |(label, method): (&String, Method)| Entry::new(label, method, &measures.metrics);
-    let mut entries: Vec<Entry> = args.methods.iter().zip(methods).map(entry).collect();
     let start = Instant::now();
-    let rounds = rounds(args, &readings)?;
+    let rounds = rounds::<T>(args, &how, &given)?;
     let mut load = start.elapsed().as_secs_f64();
     let count = match &rounds {
         Rounds::Cuts(_, folds) => folds.len(),
@@ -259,42 +232,43 @@ pub(super) fn run_and_tell(args: &Compare, screen: &Screen) -> Result<Vec<f64>> 
     super::followed(screen, |watch| -> Result<()> {
         for (done, &name) in folds.iter().enumerate() {
             let (set, fold) = match &rounds {
-                Rounds::Cuts(set, all) => (set.clone(), all[name - first].clone()),
-                Rounds::Files(files) => {
+                Rounds::Cuts(set, all) => (Cow::Borrowed(set), all[name - first].clone()),
+                Rounds::Files(paths) => {
                     let start = Instant::now();
-                    let parts = files[name - first].clone().map(|file| vec![file]);
-                    let (set, parts) = readings.read(&parts)?;
+                    let parts = paths[name - first].clone().map(|file| vec![file]);
+                    let (set, parts) = files::read::<T>(&parts, &how, "the method", &given)?;
                     load += start.elapsed().as_secs_f64();
-                    (set, three(&parts))
+                    (Cow::Owned(set), three(&parts))
                 }
             };
-            tested.extend(fold.test.iter().map(|&unit| set.id(unit)));
-            let methods = entries.len();
-            for (m, entry) in entries.iter_mut().enumerate() {
-                let before = (done * methods + m) as f64;
-                let total = (folds.len() * methods) as f64;
+            tested.extend(fold.test.iter().map(|&unit| set.name(unit as usize).into_owned()));
+            let number = entries.len();
+            for (m, (entry, method)) in entries.iter_mut().zip(&methods).enumerate() {
+                let before = (done * number + m) as f64;
+                let total = (folds.len() * number) as f64;
                 let what = match folded {
                     true => format!("fold {name} of {count}, {}", entry.label),
                     false => entry.label.clone(),
                 };
                 let tell = |share: f64, _: &str| (watch.tell)((before + share) / total, &what);
-                entry.round(&set, &fold, &protocol, &Watch { stop: watch.stop, tell: &tell })?;
+                entry.round::<T>(method, &set, &fold, &protocol, &Watch { stop: watch.stop, tell: &tell })?;
             }
         }
         Ok(())
     })?;
-    warn_of_floors(&entries, &folds, choose_by.0, screen);
+    warn_of_floors(&entries, &folds, screen);
     warn_of_steps(&entries, &folds, screen);
     warn_of_sums(&entries, screen);
     let tests = tests(&entries, measures.metrics.len());
-    let all = Comparison { task, measures, entries, tests, tested, folds, folded, load };
+    let (remarks, skipped) = (T::remarks, T::skipped);
+    let all = Comparison { words: T::WORDS, remarks, skipped, measures, entries, tests, tested, folds, folded, load };
     if let Some(path) = &args.metrics.report {
         let html = crate::report::html(&show::report(&all))?;
         write_whole(path, |out| out.write_all(html.as_bytes()))?;
         screen.say(&format!("wrote {}", path.display()));
     }
     if screen.json {
-        screen.document(&show::document(&all))?;
+        screen.answer(&show::document(&all))?;
     } else {
         screen.data(&show::text(&all))?;
     }
@@ -302,12 +276,8 @@ pub(super) fn run_and_tell(args: &Compare, screen: &Screen) -> Result<Vec<f64>> 
 }
 
 /// The task of all methods; methods of two tasks cannot be compared.
-fn one_task(methods: &[Method]) -> Result<Task> {
-    let does = |method: &Method| match method.task() {
-        Task::Rank => format!("{}, which ranks", method.name()),
-        Task::Annotate => format!("{}, which annotates", method.name()),
-        Task::Match => format!("{}, which matches", method.name()),
-    };
+fn one_task(methods: &[AnyMethod]) -> Result<&'static Words> {
+    let does = |method: &AnyMethod| format!("{}, which {}", method.name(), method.task().does);
     let Some(first) = methods.first() else { return Err(Usage("give at least one method".into()).into()) };
     match methods.iter().find(|method| method.task() != first.task()) {
         None => Ok(first.task()),
@@ -318,10 +288,11 @@ fn one_task(methods: &[Method]) -> Result<Task> {
     }
 }
 
-fn warn_of_floors(entries: &[Entry], folds: &[usize], by: Metric, screen: &Screen) {
+fn warn_of_floors(entries: &[Entry], folds: &[usize], screen: &Screen) {
     for entry in entries {
         for (trained, name) in entry.trained.iter().zip(folds).filter(|(trained, _)| trained.below_floor) {
-            let Some(floor) = trained.floor else { continue };
+            let (Some(floor), Some(chosen)) = (trained.floor, &trained.chosen) else { continue };
+            let by = &chosen.metric;
             let fold = if folds.len() > 1 { format!(", fold {name}") } else { String::new() };
             screen.say(&format!(
                 "warning: {}{fold}: {by} {:.4} on validation is worse than {:.4}, that of a classifier for each label alone",
@@ -345,21 +316,25 @@ fn warn_of_steps(entries: &[Entry], folds: &[usize], screen: &Screen) {
 
 /// Says of which methods sums over matchings are approximate.
 fn warn_of_sums(entries: &[Entry], screen: &Screen) {
-    for (entry, engines) in
-        entries.iter().filter_map(|e| Some((e, e.trained.iter().find_map(|t| t.approximate.as_ref())?)))
+    for (entry, by) in entries.iter().filter_map(|e| Some((e, e.trained.iter().find_map(|t| t.approximate.as_ref())?)))
     {
-        let by = super::matches::engines(engines);
+        let by = engines(by);
         screen.say(&format!("warning: {}: sums over matchings are approximate, found by {by}", entry.label));
     }
 }
 
 /// Whether the fits of a method have probabilities, as far as metrics of them are concerned.
-fn gives_probabilities(method: &Method) -> bool {
-    !matches!(method, Method::Match(MatchMethod::MatchMargin(margin)) if !margin.calibrate)
+fn gives_probabilities(method: &AnyMethod) -> bool {
+    !matches!(method, AnyMethod::Match(MatchMethod::MatchMargin(margin)) if !margin.calibrate)
 }
 
-fn rounds(args: &Compare, readings: &Readings) -> Result<Rounds> {
-    let read = |parts: &[Vec<PathBuf>]| readings.read(parts);
+/// The rounds that are asked for.
+fn rounds<T: Round>(args: &Compare, how: &T::Reading, given: &Given) -> Result<Rounds<T>> {
+    let read = |parts: &[Vec<PathBuf>]| -> Result<(T::Set, Vec<Range<usize>>)> {
+        let (set, ranges) = files::read::<T>(parts, how, "the method", given)?;
+        T::check_set(&set, given)?;
+        Ok((set, ranges))
+    };
     if let Some(folder) = &args.folds {
         return match split::layout(folder)? {
             Layout::Folders(files) => Ok(Rounds::Files(files)),
@@ -377,17 +352,17 @@ fn rounds(args: &Compare, readings: &Readings) -> Result<Rounds> {
         let folds = plan::usage(split::cross_validation(set.len(), k, args.shuffle))?;
         return Ok(Rounds::Cuts(set, folds));
     }
-    if let (Some(train), None, Some(pairs)) = (&args.train, &args.test, &args.points.pairs) {
-        return split_round(args, train, pairs, &readings.matches);
+    if let Some(rounds) = T::split_round(args, how)? {
+        return Ok(rounds);
     }
     let (Some(train), Some(test)) = (&args.train, &args.test) else {
-        let text = match readings.task {
+        let text = match T::WORDS.name {
             _ if args.train.is_some() => "--train FILE wants --test FILE beside it",
-            Task::Match => {
+            "match" => {
                 "give the data: --cv 5 FILE, or --train FILE --test FILE, or --train POINTS --pairs FILE with a column split"
             }
-            Task::Rank => "give the data: --cv 5 FILE, or --train FILE --test FILE, or --folds DIR",
-            Task::Annotate => "give the data: --cv 5 FILE, or --train FILE --test FILE",
+            "rank" => "give the data: --cv 5 FILE, or --train FILE --test FILE, or --folds DIR",
+            _ => "give the data: --cv 5 FILE, or --train FILE --test FILE",
         };
         return Err(Usage(text.into()).into());
     };
@@ -396,51 +371,36 @@ fn rounds(args: &Compare, readings: &Readings) -> Result<Rounds> {
     Ok(Rounds::Cuts(set, vec![three(&parts)]))
 }
 
-/// The round that the column split of pairs says.
-fn split_round(args: &Compare, points: &PathBuf, pairs: &Path, reading: &MatchReading) -> Result<Rounds> {
-    if args.valid.is_some() {
-        let text = "--pairs and --valid: the column split of the pairs says what is for validation; leave out --valid";
-        return Err(Usage(text.into()).into());
-    }
-    let (set, splits) = read_match_splits(std::slice::from_ref(points), reading)
-        .map_err(|error| super::matches::not_problems(error, "the method"))?;
-    match splits {
-        Some(parts) if !parts[0].is_empty() && !parts[2].is_empty() => {
-            Ok(Rounds::Cuts(Units::Problems(Rc::new(set)), vec![three(&parts)]))
-        }
-        Some(_) => Err(ordain::Error::Content {
-            path: pairs.to_path_buf(),
-            expected: "pairs of the splits train and test".into(),
-            found: "only some of them".into(),
-        }
-        .into()),
-        None => Err(ordain::Error::Content {
-            path: pairs.to_path_buf(),
-            expected: "a column split of train, validate and test (or use --cv 5 POINTS)".into(),
-            found: "none".into(),
-        }
-        .into()),
-    }
-}
-
 /// The round of a part for training, one for validation and one for the test.
-fn three(parts: &[Range<usize>]) -> Fold {
+pub(super) fn three(parts: &[Range<usize>]) -> Fold {
     let units = |part: usize| parts[part].clone().map(|unit| unit as u32).collect();
     Fold { train: units(0), valid: units(1), test: units(2) }
 }
 
 impl Trained {
     /// What every method has.
-    fn of(report: Ended, settings: Map<String, Value>, chosen: Option<Chosen>) -> Self {
-        Self { report, settings, chosen, core: None, floor: None, below_floor: false, approximate: None }
+    fn of<T: Round>(fitted: &Fitted<T>) -> Self {
+        let facts = &fitted.facts;
+        let mut trained = Self {
+            report: facts.report,
+            settings: facts.settings.clone(),
+            chosen: facts.chosen.clone(),
+            core: None,
+            floor: None,
+            below_floor: false,
+            approximate: None,
+        };
+        T::remember(&mut trained, fitted);
+        trained
     }
 }
 
 impl Entry {
-    fn new(label: &str, method: Method, metrics: &[Metric]) -> Self {
+    fn new(label: &str, method: &AnyMethod, metrics: &[Metric]) -> Self {
         Self {
             label: label.to_owned(),
-            method,
+            name: method.name(),
+            chooses: method.chooses(),
             result: Evaluation { metrics: metrics.to_vec(), values: vec![vec![]; metrics.len()], calibration: vec![] },
             curve: None,
             fold_means: vec![],
@@ -459,29 +419,53 @@ impl Entry {
     }
 
     /// Trains on one round and measures its test part.
-    fn round(&mut self, set: &Units, fold: &Fold, protocol: &Protocol, watch: &Watch) -> Result<()> {
+    fn round<T: Round>(
+        &mut self,
+        method: &T::Method,
+        set: &T::Set,
+        fold: &Fold,
+        protocol: &Protocol,
+        watch: &Watch,
+    ) -> Result<()> {
         let mut train = fold.train.clone();
         let mut valid = Some(fold.valid.as_slice()).filter(|valid| !valid.is_empty());
-        if protocol.all_outside_test && !self.method.chooses() {
+        if protocol.all_outside_test && !method.chooses() {
             train.extend_from_slice(&fold.valid);
             train.sort_unstable();
             valid = None;
         }
         let cut = Cut { train: &train, valid, test: &fold.test };
-        match (set, self.method.clone()) {
-            (Units::Queries(set), Method::Rank(method)) => rank::round(self, &method, set, &cut, protocol, watch),
-            (Units::Items(set), Method::Annotate(method)) => tags::round(self, &method, set, &cut, protocol, watch),
-            (Units::Problems(set), Method::Match(method)) => matches::round(self, &method, set, &cut, protocol, watch),
-            _ => Err(Usage("methods: expected methods of one task".into()).into()), // ruled out before reading
-        }
+        // a copy whose gaps are filled from the training part, where there may be gaps
+        let mut set = Cow::Borrowed(set);
+        let filled = match protocol.missing {
+            Missing::Error => Default::default(),
+            missing => set.to_mut().fill(missing, cut.train),
+        };
+        let (by, convention) = protocol.choose_by;
+        let training = Training {
+            valid: cut.valid,
+            by,
+            convention,
+            refit: protocol.refit,
+            seed: protocol.seed,
+            filled,
+            ..Training::new(set.as_ref(), cut.train)
+        };
+        let start = Instant::now();
+        let fitted = method.fit(&training, watch)?;
+        self.fit += start.elapsed().as_secs_f64();
+        let ready = fitted.model.prepare(&set)?;
+        T::measure(self, &fitted, &ready, &cut, protocol)?;
+        self.bytes = self.bytes.max(model_file::to_bytes(&fitted).len());
+        self.trained.push(Trained::of(&fitted));
+        Ok(())
     }
 
-    /// Keeps the size of a model with a weight per feature, and of the first round its strongest features.
-    fn keep_linear(&mut self, bytes: usize, columns: &Columns, weights: &[f64]) {
+    /// Keeps the number of weights of a linear model, and of the first round its strongest features.
+    fn keep_linear(&mut self, columns: &Columns, weights: &[f64]) {
         if self.trained.is_empty() {
-            self.features = strongest(columns, weights);
+            self.features = features(columns, weights);
         }
-        self.bytes = self.bytes.max(bytes);
         self.support = self.support.max(weights.iter().filter(|&&w| w != 0.0).count());
     }
 
@@ -498,7 +482,7 @@ impl Entry {
 
     /// The calibration as a report shows it.
     fn reliability(&self) -> Option<Reliability> {
-        self.calibration.as_ref().map(|(k, calibration)| reliability(*k, calibration))
+        self.calibration.as_ref().map(|(k, calibration)| Reliability::of(*k, calibration))
     }
 
     fn fold_mean(&self, m: usize) -> f64 {
@@ -526,32 +510,8 @@ impl Entry {
     }
 }
 
-/// A calibration as a report shows it.
-pub(super) fn reliability(k: Option<usize>, calibration: &Calibration) -> Reliability {
-    let bins = calibration.bins.iter().enumerate().filter(|(_, bin)| bin.count > 0).map(|(i, bin)| Bin {
-        low: i as f64 / 10.0,
-        high: (i + 1) as f64 / 10.0,
-        documents: bin.count,
-        predicted: bin.predicted / bin.count as f64,
-        observed: bin.observed / bin.count as f64,
-    });
-    Reliability { k, error: calibration.error(), bins: bins.collect() }
-}
-
-/// A set as one round uses it: a copy whose gaps are filled from the training part, where there may be gaps; and what they were
-/// filled with.
-fn filled<S: Clone>(
-    set: &S,
-    missing: Missing,
-    fill: impl FnOnce(&mut S) -> Option<Vec<f32>>,
-) -> (Cow<'_, S>, Option<Vec<f32>>) {
-    let mut set = Cow::Borrowed(set);
-    let means = if missing == Missing::Error { None } else { fill(set.to_mut()) };
-    (set, means)
-}
-
 /// The units of one round, as one method uses them.
-struct Cut<'a> {
+pub(super) struct Cut<'a> {
     train: &'a [u32],
     valid: Option<&'a [u32]>,
     test: &'a [u32],

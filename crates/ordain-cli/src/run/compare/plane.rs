@@ -1,10 +1,10 @@
 //! The ranking function of two features, over the plane that they make.
 
 use crate::report::{PlaneDocument, PlanePart};
-use ordain::data::RankSet;
 use ordain::data::scale::Scale;
-use ordain::method::Ranker;
+use ordain::method::{Rank, Ranker};
 use ordain::random::Random;
+use ordain::task::Ready;
 use std::collections::HashSet;
 
 /// Documents that are drawn at most.
@@ -20,26 +20,27 @@ const PARTS: usize = 10;
 /// is drawn with that of the first test query, and its documents.
 pub(super) fn plane(
     ranker: &Ranker,
-    set: &RankSet,
+    on: &Ready<'_, Rank>,
     learned: &[u32],
     test: &[u32],
 ) -> ordain::Result<Option<PlanePart>> {
+    let set = on.set();
     let (2, Some(&first)) = (set.features.cols(), test.first()) else { return Ok(None) };
     let query = set.query(first as usize);
     let part = ranker.expansion.as_ref().and_then(|expansion| expansion.part(query));
     let alone = part.is_some_and(|part| part.query.is_some());
     let units: Vec<u32> = learned.iter().copied().filter(|&q| !alone || set.query(q as usize) == query).collect();
     let rows: Vec<(u32, usize)> = units.iter().flat_map(|&q| set.span(q as usize).map(move |row| (q, row))).collect();
-    let scaled = ranker.scaled(set, &units)?;
+    let scaled = ranker.scaled_rows(on, &units)?;
     let Some(scores) = ranker.scores_of_scaled(query, &scaled) else { return Ok(None) };
-    let within = matches!(ranker.scale, Scale::Query | Scale::Minmax);
+    let within = matches!(ranker.inputs.scale, Scale::Query | Scale::Minmax);
     let at: Vec<[f64; 2]> = rows
         .iter()
         .zip(scaled.chunks_exact(2))
         .map(|(&(_, row), own)| [0, 1].map(|j| f64::from(if within { own[j] } else { set.features.value(row, j) })))
         .collect();
     let [xs, ys] = [0, 1].map(|j| ticks(at.iter().map(|at| at[j])));
-    let affine = ranker.global.as_ref();
+    let affine = ranker.inputs.global.as_ref();
     let seen = |j: usize, x: f64| affine.map_or(x, |a| (x - f64::from(a.offset[j])) * f64::from(a.factor[j])) as f32;
     let grid: Vec<f32> = ys.iter().flat_map(|&y| xs.iter().flat_map(move |&x| [seen(0, x), seen(1, y)])).collect();
     let Some(values) = ranker.scores_of_scaled(query, &grid) else { return Ok(None) };
@@ -70,7 +71,7 @@ pub(super) fn plane(
         score: scores[i],
         core: is_core[i],
     };
-    let how = match ranker.scale {
+    let how = match ranker.inputs.scale {
         Scale::Query => ", standardised within its query",
         Scale::Minmax => ", from 0 to 1 within its query",
         _ => "",

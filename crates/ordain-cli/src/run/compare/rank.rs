@@ -1,83 +1,72 @@
 //! One round of a method that ranks.
 
-use super::{Cut, Entry, Protocol, Trained, filled, plane};
+use super::{Cut, Entry, Protocol, Round, plane};
 use crate::plan::Measures;
-use crate::report::{PlacedDocument, PlacesPart};
-use crate::run::evaluate::curve_metrics;
+use crate::report::{MethodPart, PlacedDocument, PlacesPart};
+use crate::run::evaluate::features;
 use anyhow::Result;
+use ordain::answer::curve_metrics;
 use ordain::data::RankSet;
-use ordain::method::{Fitted, RankMethod, Training};
+use ordain::method::{Rank, Ranker};
 use ordain::metric;
+use ordain::metric::Evaluation;
 use ordain::metric::calibration::{Calibration, in_head};
-use ordain::model_file;
-use ordain::solver::run::Watch;
+use ordain::task::{Fitted, Ready, Task};
 use std::time::Instant;
 
-pub(super) fn round(
-    entry: &mut Entry,
-    method: &RankMethod,
-    set: &RankSet,
-    cut: &Cut,
-    protocol: &Protocol,
-    watch: &Watch,
-) -> Result<()> {
-    let (set, means) = filled(set, protocol.missing, |set: &mut RankSet| set.fill(protocol.missing, cut.train));
-    let set = &*set;
-    let start = Instant::now();
-    let model = method.fit(
-        &Training {
-            set,
-            train: cut.train,
-            valid: cut.valid,
-            by: protocol.choose_by,
-            refit: protocol.refit,
-            seed: protocol.seed,
-            missing: protocol.missing,
-            means: means.as_deref(),
-            resume: None,
-        },
-        watch,
-    )?;
-    entry.fit += start.elapsed().as_secs_f64();
-    model.ranker.check_queries(set, cut.test)?;
-    let start = Instant::now();
-    let scores = model.ranker.scores_of(set, cut.test)?;
-    entry.predict += start.elapsed().as_secs_f64();
-    let Measures { metrics, convention } = protocol.measures;
-    let result = metric::evaluate(set, cut.test, &scores, metrics, convention)?;
-    // without gains (negative grades) there is no curve
-    entry.add(result, metric::evaluate(set, cut.test, &scores, &curve_metrics(), convention).ok());
-    calibrate(entry, &model, set, cut.test)?;
-    if entry.trained.is_empty() && protocol.pictures {
-        let mut learned = cut.train.to_vec();
-        learned.extend(cut.valid.filter(|_| protocol.refit && model.facts.chosen.is_some()).unwrap_or_default());
-        entry.plane = plane::plane(&model.ranker, set, &learned, cut.test)?;
+impl Round for Rank {
+    fn measure(
+        entry: &mut Entry,
+        fitted: &Fitted<Rank>,
+        on: &Ready<'_, Rank>,
+        cut: &Cut,
+        protocol: &Protocol,
+    ) -> Result<()> {
+        let (model, set) = (&fitted.model, on.set());
+        let start = Instant::now();
+        let scores = model.scores_of(on, cut.test)?;
+        entry.predict += start.elapsed().as_secs_f64();
+        let Measures { metrics, convention } = protocol.measures;
+        let result = metric::evaluate(set, cut.test, &scores, metrics, convention)?;
+        // without gains (negative grades) there is no curve
+        let curve = metric::evaluate(set, cut.test, &scores, &curve_metrics(Rank::WORDS, 0), convention);
+        entry.add(result, curve.ok());
+        calibrate(entry, model, on, cut.test)?;
+        if entry.trained.is_empty() && protocol.pictures {
+            let mut learned = cut.train.to_vec();
+            learned.extend(cut.valid.filter(|_| protocol.refit && fitted.facts.chosen.is_some()).unwrap_or_default());
+            entry.plane = plane::plane(model, on, &learned, cut.test)?;
+        }
+        entry.keep_linear(&model.inputs.columns, &model.weights);
+        entry.support = entry.support.max(fitted.facts.notes.core.as_ref().map_or(0, |core| core.documents));
+        Ok(())
     }
-    let (bytes, ranker) = (model_file::to_bytes(&model).len(), &model.ranker);
-    entry.keep_linear(bytes, &ranker.columns, &ranker.weights);
-    entry.support = entry.support.max(model.facts.core.as_ref().map_or(0, |core| core.documents));
-    let (report, settings, chosen) = (model.facts.report, model.facts.settings, model.facts.chosen);
-    entry.trained.push(Trained::of(report, settings, chosen));
-    Ok(())
+
+    fn part(model: &Ranker, _: &Ready<'_, Rank>, _: &Evaluation) -> Result<MethodPart> {
+        Ok(MethodPart { features: features(&model.inputs.columns, &model.weights), ..MethodPart::default() })
+    }
+
+    fn labels(_: &RankSet) -> usize {
+        0
+    }
 }
 
 /// Puts the probabilities of the head beside the truth, and keeps the picture of the first test query.
-fn calibrate(entry: &mut Entry, model: &Fitted, set: &RankSet, test: &[u32]) -> Result<()> {
-    let k = model.ranker.places.len();
+fn calibrate(entry: &mut Entry, model: &Ranker, on: &Ready<'_, Rank>, test: &[u32]) -> Result<()> {
+    let (set, k) = (on.set(), model.places.len());
     if k == 0 {
         return Ok(());
     }
     let (_, calibration) = entry.calibration.get_or_insert_with(|| (Some(k), Calibration::default()));
-    let (_, places) = model.ranker.all_place_probabilities(set, test)?;
-    for (&q, probabilities) in test.iter().zip(&places) {
-        let span = set.span(q as usize);
+    for (&q, said) in test.iter().zip(model.predict(on, test, true)?) {
+        let (span, probabilities) = (set.span(q as usize), said.places.unwrap_or_default());
         let truth = in_head(&set.grades[span.clone()], k);
         for (p, truth) in probabilities.iter().zip(&truth) {
             calibration.add(p.first_k, *truth);
         }
         if entry.places.is_none() && span.len() > k {
             let mut documents: Vec<PlacedDocument> = span
-                .zip(probabilities)
+                .zip(&probabilities)
                 .map(|(row, p)| PlacedDocument {
                     id: set.document(row).into_owned(),
                     grade: set.grades[row],

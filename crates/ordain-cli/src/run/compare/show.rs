@@ -1,13 +1,13 @@
 //! A comparison as a table, as JSON, and as a report.
 
 use super::{Comparison, Entry, Test, Trained, best_and_level};
-use crate::report::{ChoicePart, MethodPart, Reliability, Report, TestPart, Words};
+use crate::report::{ChoicePart, MethodPart, Report, TestPart};
 use crate::run::evaluate::{cells, command_line, watched};
-use crate::run::matches::evaluate as matches;
-use crate::run::tags::evaluate::{left_out, losses, remarks, skipped};
 use crate::screen::{assignments, four, table};
-use ordain::method::{Choice, MatchMethod, Method, Task};
+use crate::show::left_out;
+use ordain::data::Holds;
 use ordain::metric::Metric;
+use ordain::task::Candidate;
 use serde_json::{Map, Value, json};
 
 pub(super) fn text(all: &Comparison) -> String {
@@ -42,7 +42,7 @@ pub(super) fn text(all: &Comparison) -> String {
     if entries.len() > 1 {
         text += "* best, = not shown to differ from it (paired randomisation, Holm, p ≥ 0.05)\n";
     }
-    text += &notes(metrics, all.task).into_iter().map(|line| line + "\n").collect::<String>();
+    text += &(all.remarks)(metrics).into_iter().map(|line| line + "\n").collect::<String>();
     if all.folds.len() > 1 {
         let rows: Vec<Vec<String>> = entries
             .iter()
@@ -54,47 +54,35 @@ pub(super) fn text(all: &Comparison) -> String {
             .collect();
         text += &format!("\nmeans of the {} fold means:\n{}", all.folds.len(), table(&head, &rows));
     }
-    if all.task != Task::Rank && entries.len() > 1 {
+    if all.words.file != Holds::Queries && entries.len() > 1 {
         text += &differences(all, 0);
     }
     for entry in entries {
         text += &choices(entry, &all.folds, all.folded);
     }
     for (entry, reliability) in entries.iter().filter_map(|entry| Some((entry, entry.reliability()?))) {
-        let what = match (reliability.k, all.task) {
-            (Some(k), _) => format!("of the first {k} places"),
-            (None, Task::Match) => "of edges".to_owned(),
-            (None, _) => "of labels".to_owned(),
+        let what = match reliability.k {
+            Some(k) => format!("of the first {k} places"),
+            None => format!("of {}", all.words.thing[1]),
         };
         text +=
             &format!("\n{}: probabilities {what}, expected calibration error {:.4}\n", entry.label, reliability.error);
     }
-    let words = words(all.task);
-    let skipped = entries.first().map_or(String::new(), |entry| match all.task {
-        Task::Rank => format!("{} left out (nothing relevant)", entry.result.skipped()),
-        Task::Annotate => skipped(&entry.result),
-        Task::Match => matches::skipped(&entry.result),
+    let skipped = entries.first().map_or(String::new(), |entry| match all.words.file {
+        Holds::Queries => format!("{} left out (nothing relevant)", entry.result.skipped()),
+        _ => (all.skipped)(&entry.result),
     });
-    let convention = match all.task {
-        Task::Match => String::new(),
+    let convention = match all.words.file {
+        Holds::Problems => String::new(),
         _ => format!("; convention {}", all.measures.convention),
     };
     text += &format!(
         "\n{} test {}, {skipped}{convention}; ± is half a 95 % bootstrap interval; data read in {:.2} s\n",
         all.tested.len(),
-        words.units,
+        all.words.unit[1],
         all.load
     );
     text
-}
-
-/// What metrics mean where it is not plain.
-fn notes(metrics: &[Metric], task: Task) -> Vec<String> {
-    match task {
-        Task::Rank => losses(metrics).into_iter().collect(),
-        Task::Annotate => remarks(metrics),
-        Task::Match => matches::remarks(metrics),
-    }
 }
 
 /// All differences by one metric, with their intervals.
@@ -110,27 +98,17 @@ fn differences(all: &Comparison, metric: usize) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = tests.iter().map(row).collect();
-    let (name, unit) = (all.measures.metrics[metric], all.task.unit());
+    let (name, unit) = (all.measures.metrics[metric], all.words.unit[0]);
     format!("\ndifferences in {name}, paired by {unit}:\n{}", table(&head, &rows))
-}
-
-/// Whether settings are left to validation; a temperature that is fitted there is no setting.
-fn leaves_open(method: &Method) -> bool {
-    match method {
-        Method::Match(MatchMethod::MatchMargin(margin)) => {
-            margin.scale == Choice::Auto || margin.lambda == Choice::Auto
-        }
-        other => other.chooses(),
-    }
 }
 
 /// What the data chose for one method.
 fn choices(entry: &Entry, folds: &[usize], folded: bool) -> String {
     let chosen = entry.chosen();
-    if chosen.iter().all(Map::is_empty) && !leaves_open(&entry.method) {
+    if chosen.iter().all(Map::is_empty) && !entry.chooses {
         return String::new();
     }
-    let by = if entry.method.chooses() { "chosen by validation" } else { "chosen by the training part" };
+    let by = if entry.chooses { "chosen by validation" } else { "chosen by the training part" };
     let mut text = format!("\n{}: {by}\n", entry.label);
     for (name, mut settings) in folds.iter().zip(chosen) {
         let core = settings.remove("core");
@@ -158,8 +136,8 @@ pub(super) fn document(all: &Comparison) -> Value {
         .collect();
     let first = all.entries.first();
     let (units, skipped) = first.map_or((0, 0), |e| (e.result.values[0].len(), e.result.skipped()));
-    json!({"task": all.task.name(), "convention": all.measures.convention.to_string(), "folds": all.folds.len(),
-           "unit": all.task.unit(), "units": units, "skipped": skipped, "methods": methods, "tests": tests})
+    json!({"task": all.words.name, "convention": all.measures.convention.to_string(), "folds": all.folds.len(),
+           "unit": all.words.unit[0], "units": units, "skipped": skipped, "methods": methods, "tests": tests})
 }
 
 fn method(entry: &Entry, all: &Comparison) -> Value {
@@ -172,7 +150,7 @@ fn method(entry: &Entry, all: &Comparison) -> Value {
         );
     }
     let mut method = json!({
-        "method": entry.method.name(), "label": entry.label, "chosen": entry.chosen(), "metrics": metrics,
+        "method": entry.name, "label": entry.label, "chosen": entry.chosen(), "metrics": metrics,
         "seconds": {"load": all.load, "fit": entry.fit, "predict": entry.predict},
         "model_bytes": entry.bytes, "support": entry.support,
     });
@@ -183,29 +161,12 @@ fn method(entry: &Entry, all: &Comparison) -> Value {
         method["floor"] = entry.trained.iter().map(|trained| json!(trained.floor)).collect();
     }
     if let Some(reliability) = entry.reliability() {
-        method["calibration"] = match all.task {
-            Task::Rank => json!(reliability),
-            Task::Annotate | Task::Match => calibration(&reliability, words(all.task).things),
+        method["calibration"] = match all.words.file {
+            Holds::Queries => json!(reliability),
+            _ => reliability.document(all.words.thing[1]),
         };
     }
     method
-}
-
-/// How probabilities come true, in JSON.
-pub(in crate::run) fn calibration(reliability: &Reliability, things: &str) -> Value {
-    let bins = reliability.bins.iter().map(|bin| {
-        json!({"low": bin.low, "high": bin.high, things: bin.documents, "predicted": bin.predicted,
-               "observed": bin.observed})
-    });
-    json!({"error": reliability.error, "bins": bins.collect::<Value>()})
-}
-
-fn words(task: Task) -> Words {
-    match task {
-        Task::Rank => Words::RANK,
-        Task::Annotate => Words::ANNOTATE,
-        Task::Match => Words::MATCH,
-    }
 }
 
 pub(super) fn report(all: &Comparison) -> Report {
@@ -219,9 +180,9 @@ pub(super) fn report(all: &Comparison) -> Report {
             cell.best = entries.len() > 1 && marks[m].0 == i;
             cell.level = marks[m].1.contains(&i);
         }
-        let choice = |(fold, trained): (&usize, &Trained)| match all.task {
-            Task::Rank | Task::Match => scale_choice(*fold, trained),
-            Task::Annotate => link_choice(*fold, trained),
+        let choice = |(fold, trained): (&usize, &Trained)| match all.words.file {
+            Holds::Items => link_choice(*fold, trained),
+            _ => scale_choice(*fold, trained),
         };
         MethodPart {
             label: entry.label.clone(),
@@ -245,19 +206,19 @@ pub(super) fn report(all: &Comparison) -> Report {
         title: entries.iter().map(|e| e.label.as_str()).collect::<Vec<_>>().join(" · "),
         command: command_line(),
         version: env!("CARGO_PKG_VERSION").into(),
-        words: words(all.task),
-        convention: match all.task {
-            Task::Match => String::new(),
+        words: all.words.into(),
+        convention: match all.words.file {
+            Holds::Problems => String::new(),
             _ => all.measures.convention.to_string(),
         },
         units: all.tested.len(),
         skipped: entries.first().map_or(0, |e| e.result.skipped()),
         folds,
         metrics: metrics.iter().map(Metric::to_string).collect(),
-        notes: notes(metrics, all.task),
-        left_out: match all.task {
-            Task::Rank => vec![],
-            Task::Annotate | Task::Match => entries.first().map(|e| left_out(&e.result)).unwrap_or_default(),
+        notes: (all.remarks)(metrics),
+        left_out: match all.words.file {
+            Holds::Queries => vec![],
+            _ => entries.first().map(|e| left_out(&e.result)).unwrap_or_default(),
         },
         watched: metrics[watched].to_string(),
         watched_is_loss: metrics[watched].is_loss(),
@@ -293,7 +254,7 @@ fn add(lines: &mut Lines, name: String, point: (f64, f64)) {
 fn scale_choice(fold: usize, trained: &Trained) -> Option<ChoicePart> {
     let chosen = trained.chosen.as_ref()?;
     let mut lines: Lines = vec![];
-    let place = |candidate: &ordain::method::Candidate| {
+    let place = |candidate: &Candidate| {
         let scale = format!("scale={}", candidate.settings.get("scale")?.as_str()?);
         Some((scale, candidate.settings.get("lambda")?.as_f64()?))
     };
@@ -313,8 +274,8 @@ fn scale_choice(fold: usize, trained: &Trained) -> Option<ChoicePart> {
 fn link_choice(fold: usize, trained: &Trained) -> Option<ChoicePart> {
     let chosen = trained.chosen.as_ref()?;
     let loss = chosen.metric.parse::<Metric>().is_ok_and(Metric::is_loss);
-    let number = |candidate: &ordain::method::Candidate, name: &str| candidate.settings.get(name)?.as_f64();
-    let core = |candidate: &ordain::method::Candidate| candidate.settings.get("core").cloned();
+    let number = |candidate: &Candidate, name: &str| candidate.settings.get(name)?.as_f64();
+    let core = |candidate: &Candidate| candidate.settings.get("core").cloned();
     let first = chosen.candidates.first()?;
     let mut lines: Lines = vec![];
     let mut taken: Option<(String, f64, f64)> = None;

@@ -1,6 +1,6 @@
 //! Items with labels.
 
-use crate::data::{Aligned, Columns, Missing, Strings, columns};
+use crate::data::{Aligned, Columns, Filled, Missing, Strings, columns};
 use crate::error::{Error, Result};
 use crate::matrix::Features;
 use std::borrow::Cow;
@@ -263,11 +263,22 @@ impl LabelSet {
     }
 
     /// Refuses a set without labels.
-    pub fn need_labels(&self) -> Result<()> {
+    pub fn need_truth(&self) -> Result<()> {
         if self.labelled {
             return Ok(());
         }
-        Err(Error::Data { expected: "labels of the items".into(), found: "items without them".into() })
+        let shown = self.labels.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = self.labels.len().saturating_sub(5);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        Err(Error::Data {
+            expected:
+                "labels of the items (a column named labels, or columns that are named as labels; for ARFF its XML)"
+                    .into(),
+            found: match self.labels.len() {
+                0 => "none".into(),
+                n => format!("no column or attribute of the {n} labels {shown}{more}"),
+            },
+        })
     }
 
     /// Puts the columns into the order of a model's, by name; see [`crate::data::RankSet::align`].
@@ -297,7 +308,7 @@ impl LabelSet {
     }
 
     /// Fills gaps of the features as `missing` says; the means of `units`, where they were what was filled in.
-    pub fn fill(&mut self, missing: Missing, units: &[u32]) -> Option<Vec<f32>> {
+    pub fn fill(&mut self, missing: Missing, units: &[u32]) -> Filled {
         columns::fill_as(&mut self.features, missing, units.iter().map(|&i| i as usize))
     }
 

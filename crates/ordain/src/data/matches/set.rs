@@ -1,6 +1,6 @@
 //! Problems of matching: two sides with edges between them.
 
-use crate::data::{Aligned, Columns, Groups, Missing, columns};
+use crate::data::{Aligned, Columns, Filled, Groups, Missing, columns};
 use crate::error::{Error, Result};
 use crate::matrix::Features;
 use std::ops::Range;
@@ -210,6 +210,22 @@ impl MatchSet {
         self.problems.iter().flat_map(|p| &p.truth).any(|&truth| truth != Truth::Unknown)
     }
 
+    /// Refuses a set in which no edge is known to be matched or not.
+    pub fn need_truth(&self) -> Result<()> {
+        if self.labelled() {
+            return Ok(());
+        }
+        let names = &self.columns.names;
+        let shown = names.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = if names.len() > 8 { ", …" } else { "" };
+        let features = if names.is_empty() { String::new() } else { format!("; features are {shown}{more}") };
+        Err(Error::Data {
+            expected: "known matches (of edges a column matched of 0 and 1, of points the same id on both sides)"
+                .into(),
+            found: format!("{} problems of which nothing is known{features}", self.len()),
+        })
+    }
+
     /// A set of some of the problems alone.
     pub fn only(&self, units: &[u32]) -> Self {
         let rows: Vec<u32> = units.iter().flat_map(|&p| self.span(p as usize)).map(|row| row as u32).collect();
@@ -232,7 +248,7 @@ impl MatchSet {
     }
 
     /// Fills gaps of the features as `missing` says; the means of `units`, where they were what was filled in.
-    pub fn fill(&mut self, missing: Missing, units: &[u32]) -> Option<Vec<f32>> {
+    pub fn fill(&mut self, missing: Missing, units: &[u32]) -> Filled {
         let rows = units.iter().flat_map(|&p| self.bounds[p as usize]..self.bounds[p as usize + 1]);
         columns::fill_as(&mut self.features, missing, rows)
     }

@@ -1,6 +1,6 @@
 //! Queries with graded documents.
 
-use crate::data::columns::{self, Aligned, Columns, Missing};
+use crate::data::columns::{self, Aligned, Columns, Filled, Missing};
 use crate::data::strings::{Strings, short};
 use crate::error::{Error, Result};
 use crate::matrix::Features;
@@ -199,6 +199,15 @@ impl RankSet {
         }
     }
 
+    /// The rows of query `q` by the scores of its documents, best first; ties in the order of the input.
+    pub fn order(&self, q: usize, scores: &[f64]) -> Vec<usize> {
+        let span = self.span(q);
+        let mut rows: Vec<usize> = span.clone().collect();
+        let score = |row: usize| scores[row - span.start];
+        rows.sort_by(|&a, &b| score(b).total_cmp(&score(a)).then(self.input_row(a).cmp(&self.input_row(b))));
+        rows
+    }
+
     /// Where a stored row stood in the input, from 0.
     pub fn input_row(&self, row: usize) -> usize {
         self.input.as_ref().map_or(row, |input| input[row] as usize)
@@ -246,7 +255,7 @@ impl RankSet {
     }
 
     /// Refuses a set without grades.
-    pub fn need_grades(&self) -> Result<()> {
+    pub fn need_truth(&self) -> Result<()> {
         if self.graded {
             return Ok(());
         }
@@ -269,8 +278,8 @@ impl RankSet {
         columns::means(&self.features, units.iter().flat_map(|&q| self.span(q as usize)))
     }
 
-    /// Fills gaps as `missing` says; the means of the queries `units`, where they were what was filled in.
-    pub fn fill(&mut self, missing: Missing, units: &[u32]) -> Option<Vec<f32>> {
+    /// Fills gaps as `missing` says, with the means of the queries `units` if they are asked for.
+    pub fn fill(&mut self, missing: Missing, units: &[u32]) -> Filled {
         let rows = units.iter().flat_map(|&q| self.bounds[q as usize]..self.bounds[q as usize + 1]);
         columns::fill_as(&mut self.features, missing, rows)
     }

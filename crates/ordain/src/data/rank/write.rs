@@ -39,7 +39,7 @@ pub fn write(set: &RankSet, path: &Path) -> Result<()> {
         Some("csv") => check().and_then(|()| write_whole(path, |out| table(set, &rows, b',', out))),
         Some("tsv") => check().and_then(|()| write_whole(path, |out| table(set, &rows, b'\t', out))),
         Some("qrels" | "qrel") => {
-            set.need_grades()?;
+            set.need_truth()?;
             check_ids(set)?;
             write_whole(path, |out| {
                 rows.iter().try_for_each(|&(row, q)| {
@@ -55,7 +55,7 @@ pub fn write(set: &RankSet, path: &Path) -> Result<()> {
             })
         }
         _ => {
-            set.need_grades()?;
+            set.need_truth()?;
             check_ids(set)?;
             if set.weights.is_some() {
                 return Err(Error::Data {

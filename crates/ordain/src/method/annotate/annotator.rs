@@ -1,14 +1,16 @@
 //! What annotates: scores of labels, links between them, and how many there are.
 
-use crate::data::scale::Affine;
-use crate::data::{Aligned, Columns, LabelSet, Missing};
+use crate::data::LabelSet;
+use crate::data::scale::Scale;
 use crate::error::{Error, Result};
 use crate::matrix::Features;
+use crate::method::Annotate;
 use crate::method::annotate::count::{CountModel, expected};
 use crate::method::annotate::one_vs_rest::{OneVsRest, score};
 use crate::metric::{self, Convention, Evaluation, Kind, LabelScores, Metric};
 use crate::structure::star::sum::{StarSum, SumWork};
 use crate::structure::star::{Clamp, MOST_SUM, MaxWork, Star, Subsets};
+use crate::task::{Inputs, Model, Ready};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
@@ -25,16 +27,10 @@ pub enum Trainer {
 /// A fitted annotator: `s_i = v_i + w_i·x + (u + u_i)·z_i + h_i·log k` for each label, and links between a core and all labels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Annotator {
-    /// The columns that it takes.
-    pub columns: Columns,
+    /// What it needs to read a row.
+    pub inputs: Inputs,
     /// The vocabulary.
     pub labels: Vec<String>,
-    /// How features are scaled, if they are.
-    pub affine: Option<Affine>,
-    /// What missing values mean.
-    pub missing: Missing,
-    /// What is put in their place, with `missing=mean`.
-    pub means: Option<Vec<f32>>,
     /// Which question it was trained to answer.
     pub trainer: Trainer,
     /// v: what each label has without looking.
@@ -92,39 +88,82 @@ pub struct LabelReason {
     pub below: f64,
 }
 
-impl Annotator {
-    /// Makes data fit this model: columns and labels by name, gaps filled. Returns the numbered columns in which they
-    /// differ, and labels that the model does not know.
-    pub fn prepare(&self, set: &mut LabelSet) -> Result<(Aligned, Vec<String>)> {
-        let differ = set.align(&self.columns)?;
-        let strange = set.align_labels(&self.labels);
-        if self.missing != Missing::Error {
-            set.fill_missing(self.means.as_deref());
+impl Model<Annotate> for Annotator {
+    /// The features, scaled, if they are.
+    type Scaled = Option<Features>;
+
+    fn inputs(&self) -> &Inputs {
+        &self.inputs
+    }
+
+    fn check(&self) -> Result<()> {
+        let (n, d) = (self.labels.len(), self.inputs.columns.names.len());
+        let fits = |len: usize, full: usize| len == 0 || len == full;
+        let right = n > 0
+            && self.bias.len() == n
+            && fits(self.direct.len(), n * d)
+            && fits(self.own.len(), n + 1)
+            && fits(self.count_bias.len(), n)
+            && self.classifiers.weights.len() == n * d
+            && [&self.classifiers.offset, &self.classifiers.slope, &self.classifiers.shift]
+                .iter()
+                .all(|v| v.len() == n)
+            && self.star.len() == n
+            && (1..=n + 1).contains(&self.count.level.len())
+            && self.count.numbers.len() == self.count.level.len()
+            && self.count.numbers.is_sorted_by(|a, b| a < b)
+            && self.count.numbers.iter().all(|&k| k as usize <= n)
+            && self.count.center[1] > 0.0
+            && (self.trainer == Trainer::Margin || self.star.core().len() <= MOST_SUM)
+            && self.inputs.fits()
+            && matches!(self.inputs.scale, Scale::None | Scale::Global);
+        if right {
+            return Ok(());
         }
-        Ok((differ, strange))
+        Err(Error::Data { expected: "parts of a model that fit together".into(), found: "others".into() })
     }
 
-    /// The features of a set as this model sees them; the set must be [prepared](Self::prepare).
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Data`] for other columns than those of the model.
-    pub fn scaled<'s>(&self, set: &'s LabelSet) -> Result<Cow<'s, Features>> {
-        self.columns.check(&set.features, &set.columns)?;
-        Ok(match &self.affine {
-            Some(affine) => Cow::Owned(affine.apply(&set.features)),
-            None => Cow::Borrowed(&set.features),
-        })
+    /// Labels by name: those that the model does not know are left out, and named.
+    fn adapt(&self, set: &mut Cow<'_, LabelSet>) -> Result<Vec<String>> {
+        Ok(if set.labels == self.labels { vec![] } else { set.to_mut().align_labels(&self.labels) })
     }
 
-    /// What is known of an item of a set, given the features of the set [as this model sees them](Self::scaled).
+    fn scaled(&self, set: &LabelSet) -> Option<Features> {
+        self.inputs.global.as_ref().map(|affine| affine.apply(&set.features))
+    }
+
+    /// For `bep` the model is told how many labels each item has, as \[QAP\] does: an oracle. For all other metrics,
+    /// `bep_learned` among them, the number is what the model predicts.
+    fn evaluate(
+        &self,
+        on: &Ready<'_, Annotate>,
+        units: &[u32],
+        metrics: &[Metric],
+        by: &Convention,
+    ) -> Result<Evaluation> {
+        let said = if metrics.iter().all(is_told) { vec![] } else { self.predict(on, units)? };
+        self.evaluate_said(on, units, &said, metrics, by)
+    }
+}
+
+impl Annotator {
+    /// The features of a set as this model sees them.
+    fn features<'r>(&self, on: &'r Ready<'_, Annotate>) -> Result<&'r Features> {
+        Ok(on.scaled(self)?.as_ref().unwrap_or(&on.set().features))
+    }
+
+    /// What is known of an item of a set before any answer.
     ///
     /// O(values · labels).
     ///
     /// # Errors
     ///
     /// [`Error::Score`] naming the item and the first label whose score is not finite.
-    pub fn score(&self, set: &LabelSet, scaled: &Features, row: usize) -> Result<Scored> {
+    pub fn score(&self, on: &Ready<'_, Annotate>, row: usize) -> Result<Scored> {
+        self.score_by(on.set(), self.features(on)?, row)
+    }
+
+    fn score_by(&self, set: &LabelSet, scaled: &Features, row: usize) -> Result<Scored> {
         let scored = self.made(scaled, row);
         self.finite(set, row, &scored.base)?;
         // a number of labels is a weighted sum of the features too
@@ -300,16 +339,21 @@ impl Annotator {
     }
 
     /// What the model says of some items, without being told how many labels they have.
-    pub fn predict(&self, set: &LabelSet, units: &[u32]) -> Result<Vec<LabelPrediction>> {
-        self.predict_known(set, units, &[])
+    pub fn predict(&self, on: &Ready<'_, Annotate>, units: &[u32]) -> Result<Vec<LabelPrediction>> {
+        self.predict_known(on, units, &[])
     }
 
     /// The same, where something is known of each of the items: one list of answers per unit, which may be empty.
-    pub fn predict_known(&self, set: &LabelSet, units: &[u32], known: &[Vec<Clamp>]) -> Result<Vec<LabelPrediction>> {
-        let (scaled, sum) = (self.scaled(set)?, self.sum()?);
+    pub fn predict_known(
+        &self,
+        on: &Ready<'_, Annotate>,
+        units: &[u32],
+        known: &[Vec<Clamp>],
+    ) -> Result<Vec<LabelPrediction>> {
+        let (set, scaled, sum) = (on.set(), self.features(on)?, self.sum()?);
         let one = |work: &mut LabelWork, (u, &i): (usize, &u32)| {
             let clamp = known.get(u).map_or(&[][..], Vec::as_slice);
-            self.say(sum.as_ref(), &self.score(set, &scaled, i as usize)?, clamp, work)
+            self.say(sum.as_ref(), &self.score_by(set, scaled, i as usize)?, clamp, work)
         };
         units.par_iter().enumerate().with_min_len(8).map_init(LabelWork::default, one).collect()
     }
@@ -343,12 +387,11 @@ impl Annotator {
     /// A value per label, item after item, where the model is told how many labels each item has, as \[QAP\] does.
     ///
     /// Labels of which it is not known whether they apply are no candidates; items without labels get the scores themselves.
-    pub fn oracle_values(&self, set: &LabelSet, units: &[u32]) -> Result<Vec<f64>> {
-        self.need_own_labels(set)?;
-        let (scaled, sum) = (self.scaled(set)?, self.sum()?);
+    pub fn oracle_values(&self, on: &Ready<'_, Annotate>, units: &[u32]) -> Result<Vec<f64>> {
+        let (set, scaled, sum) = (on.set(), self.features(on)?, self.sum()?);
         let one = |work: &mut LabelWork, &i: &u32| {
             let i = i as usize;
-            let item = self.score(set, &scaled, i)?;
+            let item = self.score_by(set, scaled, i)?;
             let k = set.yes(i).len();
             if k == 0 || k == self.labels.len() {
                 return Ok(item.base);
@@ -360,29 +403,20 @@ impl Annotator {
         Ok(rows?.concat())
     }
 
-    /// Measures what the model says of some items.
-    ///
-    /// For `bep` it is told how many labels each item has, as \[QAP\] does: an oracle. For all other metrics, `bep_learned`
-    /// among them, the number is what the model thinks.
-    pub fn evaluate(&self, set: &LabelSet, units: &[u32], metrics: &[Metric], by: &Convention) -> Result<Evaluation> {
-        let said = if metrics.iter().all(is_told) { vec![] } else { self.predict(set, units)? };
-        self.evaluate_said(set, units, &said, metrics, by)
-    }
-
-    /// The same, where [what it says](Self::predict) of these items is at hand; it may be empty where no metric asks for it.
+    /// [`Model::evaluate`] with [predictions](Self::predict) that are at hand; they may be empty if no metric needs them.
     pub fn evaluate_said(
         &self,
-        set: &LabelSet,
+        on: &Ready<'_, Annotate>,
         units: &[u32],
         said: &[LabelPrediction],
         metrics: &[Metric],
         by: &Convention,
     ) -> Result<Evaluation> {
-        self.need_own_labels(set)?;
+        let set = on.set();
         let (told, learned): (Vec<Metric>, Vec<Metric>) = metrics.iter().partition(|metric| is_told(metric));
         let (mut oracle, mut own) = (vec![].into_iter(), vec![].into_iter());
         if !told.is_empty() {
-            let scores = LabelScores { scores: self.oracle_values(set, units)?, sets: vec![] };
+            let scores = LabelScores { scores: self.oracle_values(on, units)?, sets: vec![] };
             oracle = metric::evaluate_tags(set, units, &scores, &told, by)?.values.into_iter();
         }
         if !learned.is_empty() {
@@ -393,17 +427,6 @@ impl Annotator {
         // back into the order in which they were asked
         let values = metrics.iter().filter_map(|metric| if is_told(metric) { oracle.next() } else { own.next() });
         Ok(Evaluation { metrics: metrics.to_vec(), values: values.collect(), calibration: vec![] })
-    }
-
-    /// Refuses labels that are not those of the model, in its order: their numbers would mean others.
-    fn need_own_labels(&self, set: &LabelSet) -> Result<()> {
-        if set.labels == self.labels {
-            return Ok(());
-        }
-        Err(Error::Data {
-            expected: format!("the {} labels of the model: `prepare` the set with the model first", self.labels.len()),
-            found: format!("{} labels that are others, or in another order", set.labels.len()),
-        })
     }
 
     /// A digest of the vocabulary: models with the same labels in the same order have the same.
@@ -420,7 +443,7 @@ impl Annotator {
     /// feature after feature with one per label, and what is added to each label.
     pub fn linear(&self) -> (Vec<f64>, Vec<f64>) {
         let n = self.labels.len();
-        let (mut weights, mut added) = (vec![0.0; n * self.columns.names.len()], self.bias.clone());
+        let (mut weights, mut added) = (vec![0.0; n * self.inputs.columns.names.len()], self.bias.clone());
         weights.iter_mut().zip(&self.direct).for_each(|(weight, direct)| *weight = *direct);
         if let Some((shared, own)) = self.own.split_first() {
             let by = &self.classifiers;
@@ -432,6 +455,11 @@ impl Annotator {
             }
         }
         (weights, added)
+    }
+
+    /// The labels of the core, by name.
+    pub fn core_names(&self) -> Vec<String> {
+        self.star.core().iter().map(|&label| self.labels[label as usize].clone()).collect()
     }
 
     /// The number of parameters that are not 0.
@@ -461,9 +489,15 @@ impl Annotator {
     /// labels of the answer add to each. The largest difference first.
     ///
     /// Links count with the probability that the linked label is there (likelihood), or with the best set itself (margin).
-    pub fn explain(&self, set: &LabelSet, row: usize, above: usize, below: usize) -> Result<Vec<LabelReason>> {
-        let (scaled, n, mut work) = (self.scaled(set)?, self.labels.len(), LabelWork::default());
-        let item = self.score(set, &scaled, row)?;
+    pub fn explain(
+        &self,
+        on: &Ready<'_, Annotate>,
+        row: usize,
+        above: usize,
+        below: usize,
+    ) -> Result<Vec<LabelReason>> {
+        let (scaled, n, mut work) = (self.features(on)?, self.labels.len(), LabelWork::default());
+        let item = self.score(on, row)?;
         let (values, k) = self.values(&item, &[], &mut work)?;
         let mut all = vec![];
         let mut add = |what: String, above: f64, below: f64| {
@@ -475,13 +509,13 @@ impl Annotator {
         if !self.direct.is_empty() {
             scaled.each(row, |j, x| {
                 let x = f64::from(x);
-                let name = format!("feature {}", self.columns.names[j]);
+                let name = format!("feature {}", self.inputs.columns.names[j]);
                 add(name, x * self.direct[j * n + above], x * self.direct[j * n + below]);
             });
         }
         if let Some((shared, own)) = self.own.split_first() {
             let mut z = vec![0.0; n];
-            self.classifiers.logits(&scaled, row, &mut z);
+            self.classifiers.logits(scaled, row, &mut z);
             add("its own classifier".into(), (shared + own[above]) * z[above], (shared + own[below]) * z[below]);
         }
         if !self.count_bias.is_empty() {
@@ -510,34 +544,6 @@ impl Annotator {
         }
         all.sort_by(|a, b| (b.above - b.below).abs().total_cmp(&(a.above - a.below).abs()).then(a.what.cmp(&b.what)));
         Ok(all)
-    }
-
-    /// Refuses numbers of labels and features that do not fit together; for models from files.
-    pub(crate) fn check(&self) -> Result<()> {
-        let (n, d) = (self.labels.len(), self.columns.names.len());
-        let fits = |len: usize, full: usize| len == 0 || len == full;
-        let right = n > 0
-            && self.bias.len() == n
-            && fits(self.direct.len(), n * d)
-            && fits(self.own.len(), n + 1)
-            && fits(self.count_bias.len(), n)
-            && self.classifiers.weights.len() == n * d
-            && [&self.classifiers.offset, &self.classifiers.slope, &self.classifiers.shift]
-                .iter()
-                .all(|v| v.len() == n)
-            && self.star.len() == n
-            && (1..=n + 1).contains(&self.count.level.len())
-            && self.count.numbers.len() == self.count.level.len()
-            && self.count.numbers.is_sorted_by(|a, b| a < b)
-            && self.count.numbers.iter().all(|&k| k as usize <= n)
-            && self.count.center[1] > 0.0
-            && (self.trainer == Trainer::Margin || self.star.core().len() <= MOST_SUM)
-            && self.affine.as_ref().is_none_or(|a| a.offset.len() == d && a.factor.len() == d)
-            && self.means.as_ref().is_none_or(|m| m.len() == d);
-        if right {
-            return Ok(());
-        }
-        Err(Error::Data { expected: "parts of a model that fit together".into(), found: "others".into() })
     }
 }
 

@@ -1,14 +1,15 @@
 //! The c-star model of labels, by likelihood or by margin; without a core it is the independent model.
 
-use crate::data::{LabelSet, Missing, split};
+use crate::data::LabelSet;
+use crate::data::scale::Scale;
 use crate::error::{Error, Result};
 use crate::method::annotate::annotator::{Annotator, Trainer};
 use crate::method::annotate::centre::{Centre, Centred};
 use crate::method::annotate::core_choice::choose_core;
 use crate::method::annotate::stage::Stage;
-use crate::method::settings::{above_0, count, lambda, one_of, positive};
-use crate::method::{Candidate, Choice, Chosen, Positive, Setting, Task};
-use crate::metric::{self, Convention, Metric};
+use crate::method::settings::{SWITCH, above_0, count, lambda, name_of, one_of, positive, shown_number};
+use crate::method::{Annotate, Choice, Positive};
+use crate::metric::{Kind, Metric};
 use crate::risk::Ridged;
 use crate::scorer::labels::{Labels, LabelsWork};
 use crate::solver::block_fw::{BlockFw, objective};
@@ -17,9 +18,11 @@ use crate::solver::lbfgs::Lbfgs;
 use crate::solver::run::{Report, Watch, run};
 use crate::structure::star::{MOST_MAX, MOST_SUM, MaxWork, Star};
 use crate::surrogate::star::{StarLikelihood, StarMargin, Target};
+use crate::task::{Candidate, Chosen, Facts, Fitted, Inputs, Method, Model, Setting, Training, Written, both};
 use crate::traits::{Blocks, Scorer, Solver, Stop};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::fmt;
 
 /// Which labels have links.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +68,27 @@ pub enum LabelScale {
     Global,
 }
 
+impl fmt::Display for LabelLoss {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::BreakEven => f.write_str("bep"),
+            Self::PrecisionAt(k) => write!(f, "p@{k}"),
+        }
+    }
+}
+
+/// As it is written in a setting; names cannot hold `,`, `;` or `]` there.
+impl fmt::Display for Core {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Size(size) => write!(f, "{size}"),
+            // the last ; tells a name from a number
+            Self::Names(names) => write!(f, "{};", names.join(";")),
+        }
+    }
+}
+
 /// The c-star model: a score for each label and a link between each label of a small core and every other label.
 ///
 /// ```text
@@ -79,10 +103,10 @@ pub enum LabelScale {
 /// in prediction a distribution that is learned.
 ///
 /// ```
-/// use ordain::{data::synthetic::Scenes, method::{CStar, TagTraining}, solver::run::Watch};
+/// use ordain::{data::synthetic::Scenes, method::CStar, solver::run::Watch, task::{Method, Training}};
 /// let set = Scenes { items: 400, ..Scenes::default() }.make();
-/// let model = CStar::default().fit(&TagTraining::new(&set, &set.all()), &Watch::NOBODY)?;
-/// assert_eq!(model.annotator.star.core().len(), 3);
+/// let model = CStar::default().fit(&Training::new(&set, &set.all()), &Watch::NOBODY)?;
+/// assert_eq!(model.model.star.core().len(), 3);
 /// # Ok::<(), ordain::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -135,7 +159,6 @@ const FEATURES: [(&str, LabelFeatures); 4] = [
 ];
 const SCALES: [(&str, LabelScale); 3] =
     [("auto", LabelScale::Auto), ("none", LabelScale::None), ("global", LabelScale::Global)];
-const SWITCH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 /// λ that are tried on validation, from the strongest: by likelihood.
 const PATH: &[f64] = &[1e-2, 1e-3, 1e-4, 1e-5];
@@ -212,32 +235,6 @@ impl CStar {
         Self { core: None, ..Self::default() }
     }
 
-    /// Its name.
-    pub fn name(&self) -> &'static str {
-        if self.core.is_some() { "cstar" } else { "independent" }
-    }
-
-    /// Its settings.
-    pub fn known_settings(&self) -> &'static [Setting] {
-        if self.core.is_some() { Self::SETTINGS } else { Self::INDEPENDENT }
-    }
-
-    pub(in crate::method) fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        match name {
-            "core" => self.core = Some(self.parse_core(value)?),
-            "trainer" => self.trainer = one_of("trainer", value, &TRAINERS)?,
-            "features" => self.features = one_of("features", value, &FEATURES)?,
-            "count_bias" => self.count_bias = one_of("count_bias", value, &SWITCH)?,
-            "scale" => self.scale = one_of("scale", value, &SCALES)?,
-            "lambda" | "c" => self.lambda = lambda(name, value)?,
-            "link_lambda" => self.link_lambda = lambda(name, value)?,
-            "max_iter" => self.max_iter = Some(count(name, value)?),
-            "tol" => self.tol = Some(positive(name, value)?),
-            _ => self.loss = parse_loss(value)?,
-        }
-        Ok(())
-    }
-
     fn parse_core(&self, value: &str) -> Result<Core> {
         let wrong = |expected: String| Error::Setting { name: "core".into(), expected, found: value.into() };
         if value == "auto" {
@@ -268,43 +265,6 @@ impl CStar {
         Ok(Core::Names(names))
     }
 
-    /// Refuses settings that do not go together.
-    ///
-    /// ```
-    /// use ordain::method::{CStar, Core, cstar::LabelLoss};
-    /// assert!(CStar { core: Some(Core::Size(15)), ..CStar::default() }.check().is_err());
-    /// assert!(CStar { loss: LabelLoss::PrecisionAt(3), ..CStar::default() }.check().is_err());
-    /// ```
-    pub fn check(&self) -> Result<()> {
-        self.max_iter.map_or(Ok(()), |steps| above_0("max_iter", steps))?;
-        let size = match &self.core {
-            Some(Core::Size(size)) => *size,
-            Some(Core::Names(names)) => names.len(),
-            _ => 0,
-        };
-        match self.loss {
-            _ if self.trainer == Trainer::Margin => Ok(()),
-            LabelLoss::PrecisionAt(k) => Err(Error::Setting {
-                name: "loss".into(),
-                expected: "trainer=margin with it: trainer=likelihood has no loss to choose".into(),
-                found: format!("p@{k} with trainer=likelihood"),
-            }),
-            LabelLoss::BreakEven if size > MOST_SUM => Err(Error::Setting {
-                name: "core".into(),
-                expected: format!("at most {MOST_SUM} labels with trainer=likelihood (trainer=margin takes more)"),
-                found: size.to_string(),
-            }),
-            LabelLoss::BreakEven => Ok(()),
-        }
-    }
-
-    /// Whether something is left to be chosen by validation.
-    pub fn chooses(&self) -> bool {
-        self.lambda == Choice::Auto
-            || self.core == Some(Core::Auto)
-            || self.link_lambda == Choice::Auto && self.core.as_ref().is_some_and(|core| *core != Core::Size(0))
-    }
-
     /// What was asked of the settings that can be left to validation.
     fn asked(&self) -> Map<String, Value> {
         let number = |choice: Choice<Positive>| match choice {
@@ -330,30 +290,6 @@ impl CStar {
 
     fn tol(&self) -> f64 {
         self.tol.map_or(1e-3, Positive::get)
-    }
-
-    /// Fits a model, choosing what is left open on validation items.
-    pub fn fit(&self, data: &TagTraining, watch: &Watch) -> Result<FittedTags> {
-        self.check()?;
-        Task::Annotate.check_metric(data.by.0)?;
-        data.set.need_labels()?;
-        let held_out;
-        let (train, valid): (&[u32], &[u32]) = match data.valid {
-            Some(valid) => (data.train, valid),
-            None if self.chooses() && data.train.len() >= 5 => {
-                held_out = split::hold_out(data.train);
-                (&held_out.0, &held_out.1)
-            }
-            None => (data.train, &[]),
-        };
-        if !self.chooses() || !valid.iter().any(|&i| data.set.tells(i as usize)) {
-            let stage = Stage::new(self, data, data.train, watch)?;
-            let point = Point { core: self.fixed_core(&stage, data.set)?, ..self.fixed() };
-            (watch.tell)(0.2, "fitting");
-            let solved = self.solve(&stage, &point, None, self.tol(), data.seed, watch)?;
-            return self.fitted(data, &stage, &point, solved, None, None, false);
-        }
-        self.choose(data, train, valid, watch)
     }
 
     fn fixed(&self) -> Point {
@@ -388,16 +324,23 @@ impl CStar {
     }
 
     /// One setting after another: λ, then λ of links, then the size of the core, each by validation.
-    fn choose(&self, data: &TagTraining, train: &[u32], valid: &[u32], watch: &Watch) -> Result<FittedTags> {
+    fn choose(
+        &self,
+        data: &Training<'_, Annotate>,
+        train: &[u32],
+        valid: &[u32],
+        watch: &Watch,
+    ) -> Result<Fitted<Annotate>> {
         (watch.tell)(0.0, "classifiers of single labels");
         let stage = Stage::new(self, data, train, watch)?;
         let base = Point { core: self.fixed_core(&stage, data.set)?, ..self.fixed() };
-        let floor = stage.floor(data, valid)?;
+        let floor = stage.floor(data, data.by(self), valid)?;
         let mut search = Search {
             method: self,
             data,
             stage: &stage,
             valid,
+            by: data.by(self),
             watch,
             candidates: vec![],
             best: None,
@@ -429,12 +372,7 @@ impl CStar {
         }
         let (candidates, best) = (search.candidates, search.best);
         let Some((value, point, mut solved)) = best else { return Err(Error::Interrupted) };
-        let chosen = Chosen {
-            metric: data.by.0.to_string(),
-            convention: data.by.1.to_string(),
-            queries: valid.len(),
-            candidates,
-        };
+        let chosen = Chosen::new(data.by(self), &data.convention, valid.len(), candidates);
         let floor = Some((floor, value));
         if !data.refit || watch.stopped() {
             if watch.stopped() {
@@ -443,8 +381,7 @@ impl CStar {
             return self.fitted(data, &stage, &point, solved, Some(chosen), floor, false);
         }
         (watch.tell)(0.9, "fitting on training and validation");
-        let mut both = [train, valid].concat();
-        both.sort_unstable();
+        let both = both(train, valid);
         let last = Stage::new(self, data, &both, watch).and_then(|wider| {
             let core = match &self.core {
                 Some(Core::Size(_) | Core::Auto) => choose_core(data.set, &both, point.core.len()),
@@ -564,58 +501,60 @@ impl CStar {
     #[allow(clippy::too_many_arguments)] // each is one fact of a fit, and this is where they meet
     fn fitted(
         &self,
-        data: &TagTraining,
+        data: &Training<'_, Annotate>,
         stage: &Stage,
         point: &Point,
         solved: Solved,
         chosen: Option<Chosen>,
         floor: Option<(f64, f64)>,
         refit: bool,
-    ) -> Result<FittedTags> {
+    ) -> Result<Fitted<Annotate>> {
         let set = data.set;
         let names: Vec<String> = point.core.iter().map(|&label| set.labels[label as usize].clone()).collect();
         let mut settings = point.settings(self.core.is_some(), &names);
-        settings.insert("trainer".into(), name_of(self.trainer, &TRAINERS).into());
-        settings.insert("features".into(), name_of(self.features, &FEATURES).into());
+        settings.insert("trainer".into(), name_of(&self.trainer, &TRAINERS).into());
+        settings.insert("features".into(), name_of(&self.features, &FEATURES).into());
         settings.insert("count_bias".into(), self.count_bias.into());
         settings.insert("scale".into(), if stage.affine.is_some() { "global" } else { "none" }.into());
         if self.trainer == Trainer::Margin {
-            let loss = match self.loss {
-                LabelLoss::BreakEven => "bep".to_owned(),
-                LabelLoss::PrecisionAt(k) => format!("p@{k}"),
-            };
-            settings.insert("loss".into(), loss.into());
+            settings.insert("loss".into(), self.loss.to_string().into());
         }
         settings.insert("max_iter".into(), self.max_iter().into());
         settings.insert("tol".into(), self.tol().into());
-        let facts = TagFacts {
+        let facts = Facts {
             method: self.name().into(),
             settings,
             asked: self.asked(),
             data: set.digest(),
-            items: stage.units.len(),
-            bare_items: set.bare_items(&stage.units),
-            silent_labels: set.silent_labels(&stage.units).len(),
-            examples: stage.cases.len(),
+            notes: LabelNotes {
+                items: stage.units.len(),
+                bare_items: set.bare_items(&stage.units),
+                silent_labels: set.silent_labels(&stage.units).len(),
+                examples: stage.cases.len(),
+                floor: floor.map(|(floor, reached)| Floor { one_vs_rest: floor, reached }),
+            },
             report: solved.report,
             refit,
             chosen,
-            floor: floor.map(|(floor, reached)| Floor { one_vs_rest: floor, reached }),
             seed: data.seed,
         };
-        Ok(FittedTags { annotator: self.annotator(data, stage, point, &solved.theta)?, facts })
+        Ok(Fitted { model: self.annotator(data, stage, point, &solved.theta)?, facts, journal: None })
     }
 
-    fn annotator(&self, data: &TagTraining, stage: &Stage, point: &Point, theta: &[f64]) -> Result<Annotator> {
+    fn annotator(
+        &self,
+        data: &Training<'_, Annotate>,
+        stage: &Stage,
+        point: &Point,
+        theta: &[f64],
+    ) -> Result<Annotator> {
         let scorer = stage.scorer(self);
         let [direct, own, count] = scorer.layout();
         let (n, dim) = (scorer.labels, scorer.dim());
+        let scale = if stage.affine.is_some() { Scale::Global } else { Scale::None };
         Ok(Annotator {
-            columns: data.set.columns.clone(),
+            inputs: Inputs::new(&data.set.columns, &data.filled, scale, stage.affine.as_ref()),
             labels: data.set.labels.clone(),
-            affine: stage.affine.clone(),
-            missing: data.missing,
-            means: data.means.map(<[f32]>::to_vec),
             trainer: self.trainer,
             bias: theta[..n].to_vec(),
             direct: theta[direct].to_vec(),
@@ -628,8 +567,102 @@ impl CStar {
     }
 }
 
-fn name_of<T: PartialEq>(value: T, names: &[(&'static str, T)]) -> &'static str {
-    names.iter().find(|(_, known)| *known == value).map_or("", |(name, _)| name)
+impl Method<Annotate> for CStar {
+    fn name(&self) -> &'static str {
+        if self.core.is_some() { "cstar" } else { "independent" }
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        if self.core.is_some() { Self::SETTINGS } else { Self::INDEPENDENT }
+    }
+
+    fn get(&self, name: &str) -> Option<String> {
+        match name {
+            "core" => self.core.as_ref().map(Core::to_string),
+            "trainer" => Some(name_of(&self.trainer, &TRAINERS).into()),
+            "features" => Some(name_of(&self.features, &FEATURES).into()),
+            "count_bias" => Some(self.count_bias.to_string()),
+            "scale" => Some(name_of(&self.scale, &SCALES).into()),
+            "lambda" => Some(shown_number(&self.lambda)),
+            "link_lambda" => Some(shown_number(&self.link_lambda)),
+            "loss" => Some(self.loss.to_string()),
+            "max_iter" => self.max_iter.map(|steps| steps.to_string()),
+            "tol" => self.tol.map(|tol| tol.get().to_string()),
+            _ => None,
+        }
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        match name {
+            "core" => self.core = Some(self.parse_core(value)?),
+            "trainer" => self.trainer = one_of("trainer", value, &TRAINERS)?,
+            "features" => self.features = one_of("features", value, &FEATURES)?,
+            "count_bias" => self.count_bias = one_of("count_bias", value, &SWITCH)?,
+            "scale" => self.scale = one_of("scale", value, &SCALES)?,
+            "lambda" | "c" => self.lambda = lambda(name, value)?,
+            "link_lambda" => self.link_lambda = lambda(name, value)?,
+            "max_iter" => self.max_iter = Some(count(name, value)?),
+            "tol" => self.tol = Some(positive(name, value)?),
+            _ => self.loss = parse_loss(value)?,
+        }
+        Ok(())
+    }
+
+    /// Refuses settings that do not go together.
+    ///
+    /// ```
+    /// use ordain::{method::{CStar, Core, cstar::LabelLoss}, task::Method};
+    /// assert!(CStar { core: Some(Core::Size(15)), ..CStar::default() }.check().is_err());
+    /// assert!(CStar { loss: LabelLoss::PrecisionAt(3), ..CStar::default() }.check().is_err());
+    /// ```
+    fn check(&self) -> Result<()> {
+        self.max_iter.map_or(Ok(()), |steps| above_0("max_iter", steps))?;
+        let size = match &self.core {
+            Some(Core::Size(size)) => *size,
+            Some(Core::Names(names)) => names.len(),
+            _ => 0,
+        };
+        match self.loss {
+            _ if self.trainer == Trainer::Margin => Ok(()),
+            LabelLoss::PrecisionAt(k) => Err(Error::Setting {
+                name: "loss".into(),
+                expected: "trainer=margin with it: trainer=likelihood has no loss to choose".into(),
+                found: format!("p@{k} with trainer=likelihood"),
+            }),
+            LabelLoss::BreakEven if size > MOST_SUM => Err(Error::Setting {
+                name: "core".into(),
+                expected: format!("at most {MOST_SUM} labels with trainer=likelihood (trainer=margin takes more)"),
+                found: size.to_string(),
+            }),
+            LabelLoss::BreakEven => Ok(()),
+        }
+    }
+
+    fn chooses(&self) -> bool {
+        self.lambda == Choice::Auto
+            || self.core == Some(Core::Auto)
+            || self.link_lambda == Choice::Auto && self.core.as_ref().is_some_and(|core| *core != Core::Size(0))
+    }
+
+    fn chooses_by(&self) -> Metric {
+        Metric { kind: Kind::Bep, k: None }
+    }
+
+    fn written(&self) -> Written {
+        Written { asked: self.asked(), settings: Map::new() }
+    }
+
+    fn learn(&self, data: &Training<'_, Annotate>, watch: &Watch) -> Result<Fitted<Annotate>> {
+        let (train, valid) = data.parts(self.chooses());
+        if !self.chooses() || !valid.iter().any(|&i| data.set.tells(i as usize)) {
+            let stage = Stage::new(self, data, data.train, watch)?;
+            let point = Point { core: self.fixed_core(&stage, data.set)?, ..self.fixed() };
+            (watch.tell)(0.2, "fitting");
+            let solved = self.solve(&stage, &point, None, self.tol(), data.seed, watch)?;
+            return self.fitted(data, &stage, &point, solved, None, None, false);
+        }
+        self.choose(data, &train, &valid, watch)
+    }
 }
 
 fn too_large(size: usize) -> Error {
@@ -652,34 +685,6 @@ fn parse_loss(value: &str) -> Result<LabelLoss> {
     })
 }
 
-/// What an annotator is fitted on.
-pub struct TagTraining<'a> {
-    /// The data.
-    pub set: &'a LabelSet,
-    /// The items to fit on.
-    pub train: &'a [u32],
-    /// The items to choose on; without them every fifth item of `train` is held out where something is to be chosen.
-    pub valid: Option<&'a [u32]>,
-    /// What the choice is by.
-    pub by: (Metric, Convention),
-    /// Whether the model is fitted again on `train` and `valid` together after the choice.
-    pub refit: bool,
-    /// The seed of whatever is random.
-    pub seed: u64,
-    /// What missing values mean; they are filled already.
-    pub missing: Missing,
-    /// What they were filled with, with [`Missing::Mean`].
-    pub means: Option<&'a [f32]>,
-}
-
-impl<'a> TagTraining<'a> {
-    /// A fit on the items `train`: choices by break-even precision on items held out of them, then a fit on all of them.
-    pub fn new(set: &'a LabelSet, train: &'a [u32]) -> Self {
-        let by = (Metric { kind: metric::Kind::Bep, k: None }, Convention::STANDARD);
-        Self { set, train, valid: None, by, refit: true, seed: 0, missing: Missing::Error, means: None }
-    }
-}
-
 /// What a classifier for each label reaches on validation, and what the model reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Floor {
@@ -689,17 +694,9 @@ pub struct Floor {
     pub reached: f64,
 }
 
-/// What is known of the training of an annotator, besides the parameters that it gave.
+/// What is known of the training of an annotator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TagFacts {
-    /// The method.
-    pub method: String,
-    /// Every setting, as it was used in the end.
-    pub settings: Map<String, Value>,
-    /// What was asked of the settings that can be left to validation.
-    pub asked: Map<String, Value>,
-    /// Digest of the data.
-    pub data: String,
+pub struct LabelNotes {
     /// Items fitted on.
     pub items: usize,
     /// Of these, items without any label.
@@ -708,44 +705,21 @@ pub struct TagFacts {
     pub silent_labels: usize,
     /// Items that teach something.
     pub examples: usize,
-    /// How the solver ended.
-    #[serde(flatten)]
-    pub report: Report,
-    /// Whether the fit is on training and validation together.
-    pub refit: bool,
-    /// How settings were chosen, if any were.
-    pub chosen: Option<Chosen>,
     /// The metric of the choice on validation, beside that of classifiers alone.
     pub floor: Option<Floor>,
-    /// The seed.
-    pub seed: u64,
 }
 
-impl TagFacts {
-    /// The candidate that was taken, where something was chosen.
-    pub fn taken(&self) -> Option<&Candidate> {
-        self.chosen.as_ref()?.taken(&self.settings)
-    }
-
+impl Facts<LabelNotes> {
     /// Whether the model does worse on validation than a classifier for each label.
     pub fn below_floor(&self) -> bool {
         let metric = self.chosen.as_ref().and_then(|chosen| chosen.metric.parse::<Metric>().ok());
-        // by margin every loss is told; by likelihood the two differ by chance where links have nothing to say
+        // a margin reports every loss; a likelihood differs by chance if links carry nothing
         let slack = if self.settings.get("trainer").and_then(Value::as_str) == Some("margin") { 0.0 } else { 0.005 };
-        self.floor.is_some_and(|floor| match metric.is_some_and(Metric::is_loss) {
+        self.notes.floor.is_some_and(|floor| match metric.is_some_and(Metric::is_loss) {
             true => floor.reached > floor.one_vs_rest + slack,
             false => floor.reached < floor.one_vs_rest - slack,
         })
     }
-}
-
-/// A trained annotator.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FittedTags {
-    /// What annotates.
-    pub annotator: Annotator,
-    /// Where it comes from.
-    pub facts: TagFacts,
 }
 
 /// Settings of one fit.
@@ -816,9 +790,10 @@ impl Rounds for BestSets<'_> {
 /// A search by validation, one candidate after another.
 struct Search<'a, 'd> {
     method: &'a CStar,
-    data: &'a TagTraining<'d>,
+    data: &'a Training<'d, Annotate>,
     stage: &'a Stage<'d>,
     valid: &'a [u32],
+    by: Metric,
     watch: &'a Watch<'a>,
     candidates: Vec<Candidate>,
     best: Option<(f64, Point, Solved)>,
@@ -848,10 +823,10 @@ impl Search<'_, '_> {
         };
         let annotator = self.method.annotator(self.data, self.stage, &point, &solved.theta)?;
         self.last = Some(solved.theta.clone());
-        let value = validate(&annotator, self.data, self.valid)?;
+        let ready = annotator.prepare(self.data.set)?;
+        let value = annotator.evaluate(&ready, self.valid, &[self.by], &self.data.convention)?.mean(0);
         self.candidates.push(Candidate { settings: point.settings(self.method.core.is_some(), &names), value });
-        let better = |best: f64| if self.data.by.0.is_loss() { value < best } else { value > best };
-        if self.best.as_ref().is_none_or(|(best, _, _)| better(*best)) {
+        if self.best.as_ref().is_none_or(|(best, _, _)| self.by.better(value, *best)) {
             self.best = Some((value, point, solved));
         }
         Ok(())
@@ -864,11 +839,6 @@ impl Search<'_, '_> {
     fn lambda(&self) -> f64 {
         self.point().lambda
     }
-}
-
-/// The metric of the choice on validation items.
-fn validate(annotator: &Annotator, data: &TagTraining, valid: &[u32]) -> Result<f64> {
-    Ok(annotator.evaluate(data.set, valid, &[data.by.0], &data.by.1)?.mean(0))
 }
 
 #[cfg(test)]

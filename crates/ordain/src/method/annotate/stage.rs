@@ -4,14 +4,16 @@ use crate::data::LabelSet;
 use crate::data::scale::Affine;
 use crate::error::{Error, Result};
 use crate::matrix::Features;
+use crate::method::Annotate;
 use crate::method::annotate::centre::Centre;
 use crate::method::annotate::count::{CountModel, expected};
-use crate::method::annotate::cstar::{CStar, LabelFeatures, LabelScale, TagTraining};
+use crate::method::annotate::cstar::{CStar, LabelFeatures, LabelScale};
 use crate::method::annotate::one_vs_rest::OneVsRest;
-use crate::metric::{self, LabelScores};
+use crate::metric::{self, LabelScores, Metric};
 use crate::scorer::labels::Labels;
 use crate::solver::run::Watch;
 use crate::surrogate::star::Case;
+use crate::task::Training;
 use crate::traits::Scorer;
 use std::borrow::Cow;
 
@@ -31,7 +33,12 @@ pub(in crate::method) struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    pub(in crate::method) fn new(method: &CStar, data: &TagTraining<'a>, units: &[u32], watch: &Watch) -> Result<Self> {
+    pub(in crate::method) fn new(
+        method: &CStar,
+        data: &Training<'a, Annotate>,
+        units: &[u32],
+        watch: &Watch,
+    ) -> Result<Self> {
         let (set, n) = (data.set, data.set.labels.len());
         let wanted = match method.scale {
             LabelScale::Global => true,
@@ -141,7 +148,7 @@ impl<'a> Stage<'a> {
     }
 
     /// What ranking labels by their classifiers alone reaches on validation.
-    pub(in crate::method) fn floor(&self, data: &TagTraining, valid: &[u32]) -> Result<f64> {
+    pub(in crate::method) fn floor(&self, data: &Training<'_, Annotate>, by: Metric, valid: &[u32]) -> Result<f64> {
         let n = self.labels;
         let mut scores = vec![0.0; valid.len() * n];
         for (s, &i) in scores.chunks_exact_mut(n.max(1)).zip(valid) {
@@ -151,7 +158,7 @@ impl<'a> Stage<'a> {
         let sets =
             scores.chunks_exact(n.max(1)).map(|s| (0..).zip(s).filter(|(_, s)| **s > 0.0).map(|(i, _)| i).collect());
         let sets = sets.collect();
-        let result = metric::evaluate_tags(data.set, valid, &LabelScores { scores, sets }, &[data.by.0], &data.by.1)?;
+        let result = metric::evaluate_tags(data.set, valid, &LabelScores { scores, sets }, &[by], &data.convention)?;
         Ok(result.mean(0))
     }
 }

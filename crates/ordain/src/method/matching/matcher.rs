@@ -1,26 +1,29 @@
 //! The fitted matcher: a weight for each feature of an edge, and what staying unmatched is worth.
 
-use crate::data::scale::{Affine, Scale, Scaling};
-use crate::data::{Aligned, Columns, Groups, MatchSet, Missing, Problem, Truth};
+use crate::data::scale::{Scale, Scaling};
+use crate::data::{Filled, MatchSet, Problem, Truth};
 use crate::error::{Error, Result};
 use crate::method::rank::ranker::contributions;
-use crate::method::{Candidate, Chosen, Contribution, Positive};
-use crate::metric::{Evaluation, Metric, SaidMatches, evaluate_matches};
+use crate::method::{Contribution, Match, Positive};
+use crate::metric::{Convention, Evaluation, Metric, SaidMatches, evaluate_matches};
 use crate::scorer::edges::{Edges, NULL_UNIT};
 use crate::scorer::rows;
-use crate::solver::run::Report;
 use crate::structure::matching::best::{self, best, forbidden};
 use crate::structure::matching::engine;
 use crate::structure::matching::graph::Graph;
 use crate::structure::matching::{Accuracy, Engine, Sum};
+use crate::task::{Candidate, Inputs, Model, Ready};
 use crate::traits::Scorer;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::cmp::Ordering;
 
 /// Scores edges by a weighted sum of their scaled features, and matches the two sides so that the sum is largest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matcher {
+    /// What it needs to read a row.
+    pub inputs: Inputs,
     /// One weight per column.
     pub weights: Vec<f64>,
     /// The score of an item that stays unmatched; `None` where all of the lesser side have to be matched.
@@ -29,23 +32,13 @@ pub struct Matcher {
     pub temperature: Option<f64>,
     /// How probabilities are found.
     pub engine: Engine,
-    /// The columns, by name.
-    pub columns: Columns,
-    /// How they are scaled.
-    pub scale: Scale,
-    /// Offsets and factors of `scale=global` and `scale=matched`.
-    pub global: Option<Affine>,
-    /// What missing values mean.
-    pub missing: Missing,
-    /// What is put in their place, with `missing=mean`.
-    pub means: Option<Vec<f32>>,
     /// The seed of samples, where probabilities are found by drawing them.
     pub seed: u64,
 }
 
 /// One match.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Match {
+pub struct Matched {
     /// The edge, by its number within the problem.
     pub edge: u32,
     /// Its score.
@@ -62,7 +55,7 @@ pub struct Match {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatchPrediction {
     /// The matches, by left item.
-    pub matches: Vec<Match>,
+    pub matches: Vec<Matched>,
     /// Left items without a match.
     pub left: Vec<u32>,
     /// Right items without a match.
@@ -75,6 +68,14 @@ pub struct MatchPrediction {
     pub sum: Option<Sum>,
     /// Minus the log of the probability of the right matching, where all of it is known and there are probabilities.
     pub nll: Option<f64>,
+}
+
+impl Matched {
+    /// The order of doubt: the least likely first, of equals the one that costs least to give up.
+    pub fn doubt(&self, other: &Self) -> Ordering {
+        let sure = |m: &Self| m.probability.unwrap_or(0.0);
+        sure(self).total_cmp(&sure(other)).then(self.margin.total_cmp(&other.margin))
+    }
 }
 
 impl MatchPrediction {
@@ -93,47 +94,47 @@ impl MatchPrediction {
     }
 }
 
+impl Model<Match> for Matcher {
+    type Scaled = Scaling;
+
+    fn inputs(&self) -> &Inputs {
+        &self.inputs
+    }
+
+    fn check(&self) -> Result<()> {
+        let right = self.weights.len() == self.inputs.columns.names.len()
+            && self.temperature.is_none_or(|t| Positive::new(t).is_ok())
+            && self.inputs.fits();
+        match right {
+            true => Ok(()),
+            false => Err(Error::Data { expected: "a matcher whose parts fit".into(), found: "another".into() }),
+        }
+    }
+
+    fn scaled(&self, set: &MatchSet) -> Scaling {
+        self.inputs.scaling(set, &set.all())
+    }
+
+    fn evaluate(&self, on: &Ready<'_, Match>, units: &[u32], metrics: &[Metric], _: &Convention) -> Result<Evaluation> {
+        self.evaluate_with(on.set(), units, on.scaled(self)?, metrics)
+    }
+}
+
 impl Matcher {
     /// A matcher that has learned nothing: these weights on the features of a set as they are, all of the lesser side matched, no probabilities.
     ///
     /// ```
-    /// use ordain::{data::synthetic::Silhouettes, method::Matcher};
+    /// use ordain::{data::synthetic::Silhouettes, method::Matcher, metric::Convention, task::Model};
     /// let (set, _) = Silhouettes::default().make();
     /// let matcher = Matcher::unlearned(&set, vec![-1.0; set.features.cols()]); // the less two contexts differ, the better
-    /// let wrong = matcher.evaluate(&set, &set.all(), &["hamming".parse()?])?.mean(0);
+    /// let ready = matcher.prepare(&set)?;
+    /// let wrong = matcher.evaluate(&ready, &set.all(), &["hamming".parse()?], &Convention::STANDARD)?.mean(0);
     /// assert!(wrong > 0.05 && wrong < 0.6);
     /// # Ok::<(), ordain::Error>(())
     /// ```
     pub fn unlearned(set: &MatchSet, weights: Vec<f64>) -> Self {
-        Self {
-            weights,
-            null: None,
-            temperature: None,
-            engine: Engine::Auto,
-            columns: set.columns.clone(),
-            scale: Scale::None,
-            global: None,
-            missing: Missing::Error,
-            means: None,
-            seed: 0,
-        }
-    }
-
-    /// Makes data fit this model: columns by name, gaps filled. Returns the numbered columns in which they differ.
-    pub fn prepare(&self, set: &mut MatchSet) -> Result<Aligned> {
-        let differ = set.align(&self.columns)?;
-        if self.missing != Missing::Error {
-            set.fill_missing(self.means.as_deref());
-        }
-        Ok(differ)
-    }
-
-    /// The scaling of some problems, learned from each of them once.
-    pub(in crate::method) fn scaling<'a>(&self, set: impl Into<Groups<'a>>, units: &[u32]) -> Scaling {
-        match &self.global {
-            Some(affine) => Scaling::Global(affine.clone()),
-            None => Scaling::of_units(self.scale, set, units),
-        }
+        let inputs = Inputs::new(&set.columns, &Filled::default(), Scale::None, None);
+        Self { inputs, weights, null: None, temperature: None, engine: Engine::Auto, seed: 0 }
     }
 
     /// Refuses scores of the edges of problem `p` that are not finite, and those that are not once they are divided by the temperature: the one place
@@ -158,22 +159,21 @@ impl Matcher {
         self.weights.iter().copied().chain(self.null.map(|null| null / NULL_UNIT)).collect()
     }
 
-    /// What the model says of some problems; the set must be [prepared](Self::prepare).
+    /// What the model says of some problems.
     ///
-    /// The best matching of each, and where the model has a temperature the probability of every edge. In parallel over problems.
+    /// The best matching of each, and if the model has a temperature the probability of every edge. In parallel over problems.
     ///
     /// # Errors
     ///
-    /// [`Error::Data`] for other columns than those of the model, and naming the problem and the item where forbidden edges leave no matching;
+    /// [`Error::Data`] naming the problem and the item if forbidden edges leave no matching;
     /// [`Error::Score`] naming the first edge whose score is not finite.
-    pub fn predict(&self, set: &MatchSet, units: &[u32]) -> Result<Vec<MatchPrediction>> {
-        self.answer(set, units, true)
+    pub fn predict(&self, on: &Ready<'_, Match>, units: &[u32]) -> Result<Vec<MatchPrediction>> {
+        self.answer(on, units, true)
     }
 
     /// The same, with margins or without (infinite): they cost a search for every match.
-    pub fn answer(&self, set: &MatchSet, units: &[u32], margins: bool) -> Result<Vec<MatchPrediction>> {
-        self.columns.check(&set.features, &set.columns)?;
-        self.answer_with(set, units, &self.scaling(set, units), margins)
+    pub fn answer(&self, on: &Ready<'_, Match>, units: &[u32], margins: bool) -> Result<Vec<MatchPrediction>> {
+        self.answer_with(on.set(), units, on.scaled(self)?, margins)
     }
 
     /// The same, under a scaling that was learned before.
@@ -225,10 +225,10 @@ impl Matcher {
             }
             (sum, probabilities) = (Some(made), Some(marginals));
         }
-        let mut matches: Vec<Match> = found
+        let mut matches: Vec<Matched> = found
             .iter()
             .zip(margins)
-            .map(|(&edge, margin)| Match {
+            .map(|(&edge, margin)| Matched {
                 edge,
                 score: s[edge as usize],
                 probability: probabilities.as_ref().map(|p| p[edge as usize]),
@@ -239,8 +239,7 @@ impl Matcher {
         let mut order: Vec<usize> = (0..matches.len()).collect();
         order.sort_by(|&a, &b| {
             let (a, b) = (&matches[a], &matches[b]);
-            let sure = |m: &Match| m.probability.unwrap_or(0.0);
-            sure(a).total_cmp(&sure(b)).then(a.margin.total_cmp(&b.margin)).then(a.edge.cmp(&b.edge))
+            a.doubt(b).then(a.edge.cmp(&b.edge))
         });
         order.into_iter().enumerate().for_each(|(check, m)| matches[m].check = check + 1);
         let (mut left, mut right) = (vec![true; graph.left()], vec![true; graph.right()]);
@@ -253,13 +252,7 @@ impl Matcher {
         Ok(MatchPrediction { matches, left: free(left), right: free(right), scores: s, probabilities, sum, nll })
     }
 
-    /// Measures the model on some problems.
-    pub fn evaluate(&self, set: &MatchSet, units: &[u32], metrics: &[Metric]) -> Result<Evaluation> {
-        self.columns.check(&set.features, &set.columns)?;
-        self.evaluate_with(set, units, &self.scaling(set, units), metrics)
-    }
-
-    /// The same, under a scaling that was learned before.
+    /// [`Model::evaluate`] under a scaling that was learned before.
     pub(in crate::method) fn evaluate_with(
         &self,
         set: &MatchSet,
@@ -278,24 +271,22 @@ impl Matcher {
     }
 
     /// What each feature adds to the score of one edge of problem `p` over another; the largest first.
-    pub fn explain(&self, set: &MatchSet, p: usize, above: usize, below: usize) -> Result<Vec<Contribution>> {
-        self.scores(set, p)?; // what has no score has no reasons
-        let (group, start) = (Groups::from(set).one(p), set.span(p).start);
-        Ok(contributions(group, 0, &self.scaling(group, &[0]), &self.weights, start + above, start + below))
+    pub fn explain(&self, on: &Ready<'_, Match>, p: usize, above: usize, below: usize) -> Result<Vec<Contribution>> {
+        self.scores(on, p)?; // what has no score has no reasons
+        let start = on.set().span(p).start;
+        Ok(contributions(on.set(), p, on.scaled(self)?, &self.weights, start + above, start + below))
     }
 
     /// The score of every edge of problem `p`. O(values of the problem); errors as [`Self::predict`].
-    pub fn scores(&self, set: &MatchSet, p: usize) -> Result<Vec<f64>> {
-        self.columns.check(&set.features, &set.columns)?;
-        let group = Groups::from(set).one(p);
-        let scaling = self.scaling(group, &[0]);
-        self.scores_by(set, p, &rows::Rows::new(group, &[0], &scaling), 0, &mut rows::Work::default())
+    pub fn scores(&self, on: &Ready<'_, Match>, p: usize) -> Result<Vec<f64>> {
+        let units = [p as u32];
+        let rows = rows::Rows::new(on.set(), &units, on.scaled(self)?);
+        self.scores_by(on.set(), p, &rows, 0, &mut rows::Work::default())
     }
 
     /// The score of every edge of some problems. O(values of these problems); errors as [`Self::predict`].
-    pub fn scores_of(&self, set: &MatchSet, units: &[u32]) -> Result<Vec<Vec<f64>>> {
-        self.columns.check(&set.features, &set.columns)?;
-        self.scores_with(set, units, &self.scaling(set, units))
+    pub fn scores_of(&self, on: &Ready<'_, Match>, units: &[u32]) -> Result<Vec<Vec<f64>>> {
+        self.scores_with(on.set(), units, on.scaled(self)?)
     }
 
     /// The same, under a scaling that was learned before.
@@ -323,20 +314,6 @@ impl Matcher {
         rows.scores(n, &self.weights, &mut s, work);
         self.finite(set, p, &s)?;
         Ok(s)
-    }
-
-    /// Refuses numbers that do not fit together.
-    pub fn check(&self) -> Result<()> {
-        let d = self.columns.names.len();
-        let sized = |affine: &Affine| affine.offset.len() == d && affine.factor.len() == d;
-        let right = self.weights.len() == d
-            && self.temperature.is_none_or(|t| Positive::new(t).is_ok())
-            && self.global.as_ref().is_none_or(sized)
-            && (self.global.is_some() == matches!(self.scale, Scale::Global | Scale::Matched));
-        match right {
-            true => Ok(()),
-            false => Err(Error::Data { expected: "a matcher whose parts fit".into(), found: "another".into() }),
-        }
     }
 }
 
@@ -400,17 +377,9 @@ pub(in crate::method) fn named(error: Error, set: &MatchSet, p: usize) -> Error 
     }
 }
 
-/// What is known of the training of a matcher, besides the parameters that it gave.
+/// What is known of the training of a matcher.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MatchFacts {
-    /// The method.
-    pub method: String,
-    /// Every setting, as it was used in the end.
-    pub settings: Map<String, Value>,
-    /// What was asked of the settings that can be left to validation.
-    pub asked: Map<String, Value>,
-    /// Digest of the data.
-    pub data: String,
+pub struct MatchNotes {
     /// Edges fitted on.
     pub edges: usize,
     /// Problems fitted on.
@@ -423,60 +392,8 @@ pub struct MatchFacts {
     pub engines: Map<String, Value>,
     /// How near these sums are: `exact`, `certified`, `estimated` or `approximate`, the worst of them.
     pub accuracy: String,
-    /// The largest error that is known of a probability, where one is.
+    /// The largest error that is known of a probability, if one is.
     pub error: Option<f64>,
-    /// How the solver ended.
-    #[serde(flatten)]
-    pub report: Report,
-    /// Whether the fit is on training and validation together.
-    pub refit: bool,
-    /// How settings were chosen, if any were.
-    pub chosen: Option<Chosen>,
-    /// The seed.
-    pub seed: u64,
-}
-
-impl MatchFacts {
-    /// The candidate that was taken, where something was chosen.
-    pub fn taken(&self) -> Option<&Candidate> {
-        self.chosen.as_ref()?.taken(&self.settings)
-    }
-}
-
-/// A trained matcher.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FittedMatch {
-    /// What matches.
-    pub matcher: Matcher,
-    /// Where it comes from.
-    pub facts: MatchFacts,
-}
-
-/// What a method is fitted on.
-pub struct MatchTraining<'a> {
-    /// The data.
-    pub set: &'a MatchSet,
-    /// The problems to fit on.
-    pub train: &'a [u32],
-    /// The problems to choose on; without them every fifth problem of `train` is held out where something is to be chosen.
-    pub valid: Option<&'a [u32]>,
-    /// What the choice is by; without it `hamming`, or with nulls `f1`.
-    pub by: Option<Metric>,
-    /// Whether the model is fitted again on `train` and `valid` together after the choice.
-    pub refit: bool,
-    /// The seed of whatever is random.
-    pub seed: u64,
-    /// What missing values mean; they are filled already.
-    pub missing: Missing,
-    /// What they were filled with, with [`Missing::Mean`].
-    pub means: Option<&'a [f32]>,
-}
-
-impl<'a> MatchTraining<'a> {
-    /// A fit on the problems `train`: choices on problems held out of them, then a fit on all of them.
-    pub fn new(set: &'a MatchSet, train: &'a [u32]) -> Self {
-        Self { set, train, valid: None, by: None, refit: true, seed: 0, missing: Missing::Error, means: None }
-    }
 }
 
 /// How sums over matchings were found, and the worst of their accuracies.
@@ -489,23 +406,36 @@ pub struct Sums {
 }
 
 impl Sums {
+    /// Those of some predictions.
+    pub fn of<'a>(said: impl IntoIterator<Item = &'a MatchPrediction>) -> Self {
+        let mut all = Self::default();
+        said.into_iter().filter_map(|said| said.sum.as_ref()).for_each(|sum| all.add(sum));
+        all
+    }
+
     /// Adds one.
     pub fn add(&mut self, sum: &Sum) {
-        let count = self.engines.entry(sum.by.name()).or_insert(0.into());
-        *count = (count.as_u64().unwrap_or(0) + 1).into();
-        let (rank, error) = match sum.accuracy {
+        let (accuracy, error) = match sum.accuracy {
             Accuracy::Exact => (0, None),
             Accuracy::Certified(error) => (1, Some(error)),
             Accuracy::Estimated(error) => (2, Some(error)),
             Accuracy::Approximate => (3, None),
         };
-        self.worst = self.worst.max(rank);
+        self.add_named(sum.by.name(), ACCURACIES[accuracy], error);
+    }
+
+    /// Adds one by the name of its engine and of its accuracy.
+    pub fn add_named(&mut self, by: &str, accuracy: &str, error: Option<f64>) {
+        let count = self.engines.entry(by).or_insert(0.into());
+        *count = (count.as_u64().unwrap_or(0) + 1).into();
+        let rank = ACCURACIES.iter().position(|known| *known == accuracy).unwrap_or(ACCURACIES.len() - 1);
+        self.worst = self.worst.max(rank as u8);
         self.error = self.error.into_iter().chain(error).reduce(f64::max);
     }
 
     /// The worst accuracy, by name.
     pub fn accuracy(&self) -> &'static str {
-        ["exact", "certified", "estimated", "approximate"][usize::from(self.worst)]
+        ACCURACIES[usize::from(self.worst)]
     }
 
     /// The largest error that is known.
@@ -513,6 +443,9 @@ impl Sums {
         self.error
     }
 }
+
+/// Accuracies of sums by name, the best first.
+const ACCURACIES: [&str; 4] = ["exact", "certified", "estimated", "approximate"];
 
 /// Whether anything is known of a problem.
 pub(in crate::method) fn tells(set: &MatchSet, p: u32) -> bool {
@@ -535,7 +468,9 @@ mod tests {
 
     fn matcher(set: &MatchSet, scale: Scale) -> Matcher {
         let weights = (0..set.features.cols()).map(|j| 1.0 + (j as f64).sin()).collect();
-        Matcher { scale, null: Some(0.5), temperature: Some(2.0), ..Matcher::unlearned(set, weights) }
+        let mut matcher = Matcher { null: Some(0.5), temperature: Some(2.0), ..Matcher::unlearned(set, weights) };
+        matcher.inputs.scale = scale;
+        matcher
     }
 
     /// However a problem is asked about, its scaling is learned from itself once, and from no other.
@@ -545,13 +480,17 @@ mod tests {
         for scale in [Scale::Query, Scale::Minmax] {
             let matcher = matcher(&set, scale);
             let (all, few) = (set.all(), [200u32, 3, 7]);
-            assert_eq!(learned::by(|| drop(matcher.scores_of(&set, &all).unwrap())), 300);
-            assert_eq!(learned::by(|| (0..300).for_each(|p| drop(matcher.scores(&set, p).unwrap()))), 300);
-            assert_eq!(learned::by(|| drop(matcher.predict(&set, &all).unwrap())), 300);
-            assert_eq!(learned::by(|| drop(matcher.predict(&set, &few).unwrap())), 3);
-            let metrics = ["f1".parse().unwrap(), "nll".parse().unwrap()];
-            assert_eq!(learned::by(|| drop(matcher.evaluate(&set, &few, &metrics).unwrap())), 3);
-            assert_eq!(learned::by(|| drop(matcher.explain(&set, 200, 0, 1).unwrap())), 2); // its score, and why
+            let mut ready = None;
+            assert_eq!(learned::by(|| ready = Some(matcher.prepare(&set).unwrap())), 300);
+            let (ready, metrics) = (ready.unwrap(), ["f1".parse().unwrap(), "nll".parse().unwrap()]);
+            let asked = || {
+                matcher.scores_of(&ready, &all).unwrap();
+                (0..300).for_each(|p| drop(matcher.scores(&ready, p).unwrap()));
+                matcher.predict(&ready, &few).unwrap();
+                matcher.evaluate(&ready, &few, &metrics, &Convention::STANDARD).unwrap();
+                matcher.explain(&ready, 200, 0, 1).unwrap();
+            };
+            assert_eq!(learned::by(asked), 0);
         }
     }
 
@@ -560,9 +499,10 @@ mod tests {
         let set = Linkage { problems: 20, ..Linkage::default() }.make();
         for scale in [Scale::None, Scale::Query, Scale::Minmax] {
             let (matcher, few) = (matcher(&set, scale), [11u32, 3, 17]);
-            let (some, said) = (matcher.scores_of(&set, &few).unwrap(), matcher.predict(&set, &few).unwrap());
+            let ready = matcher.prepare(&set).unwrap();
+            let (some, said) = (matcher.scores_of(&ready, &few).unwrap(), matcher.predict(&ready, &few).unwrap());
             for ((&p, some), said) in few.iter().zip(&some).zip(&said) {
-                assert_eq!(matcher.scores(&set, p as usize).unwrap(), *some);
+                assert_eq!(matcher.scores(&ready, p as usize).unwrap(), *some);
                 assert_eq!(said.scores, *some);
                 assert!(said.matches.iter().all(|m| m.score.total_cmp(&some[m.edge as usize]).is_eq()));
             }
@@ -585,34 +525,27 @@ mod tests {
             "problem {:?}, edge {:?} - {:?}: expected a finite score, found -inf",
             problem.name, problem.left[i as usize], problem.right[j as usize]
         );
-        assert!(matcher.predict(&set, &[0, 1, 3]).is_ok());
+        let ready = matcher.prepare(&set).unwrap();
+        assert!(matcher.predict(&ready, &[0, 1, 3]).is_ok());
         for refused in [
-            matcher.predict(&set, &set.all()).unwrap_err(),
-            matcher.evaluate(&set, &[2], &metrics).unwrap_err(),
-            matcher.scores(&set, 2).unwrap_err(),
-            matcher.scores_of(&set, &[0, 2]).unwrap_err(),
-            matcher.explain(&set, 2, 0, 1).unwrap_err(),
+            matcher.predict(&ready, &set.all()).unwrap_err(),
+            matcher.evaluate(&ready, &[2], &metrics, &Convention::STANDARD).unwrap_err(),
+            matcher.scores(&ready, 2).unwrap_err(),
+            matcher.scores_of(&ready, &[0, 2]).unwrap_err(),
+            matcher.explain(&ready, 2, 0, 1).unwrap_err(),
         ] {
             assert!(refused.to_string().starts_with(&place), "{refused}");
         }
         // a finite score that the temperature makes infinite has no probability
         (matcher.weights[0], matcher.temperature) = (1e270, Some(1e-100));
-        assert!(matches!(matcher.predict(&set, &[2]).unwrap_err(), Error::Score { .. }));
+        assert!(matches!(matcher.predict(&ready, &[2]).unwrap_err(), Error::Score { .. }));
     }
 
     #[test]
     fn other_columns_are_refused() {
         let set = Linkage { problems: 4, ..Linkage::default() }.make();
         let (matcher, mut other) = (matcher(&set, Scale::Query), set.clone());
-        other.columns.names.swap(0, 1);
-        for refused in [
-            matcher.predict(&other, &[0]).unwrap_err(),
-            matcher.scores(&other, 0).unwrap_err(),
-            matcher.scores_of(&other, &[0]).unwrap_err(),
-            matcher.evaluate(&other, &[0], &["f1".parse().unwrap()]).unwrap_err(),
-            matcher.explain(&other, 0, 0, 1).unwrap_err(),
-        ] {
-            assert!(refused.to_string().contains("as column 1: `prepare` the set"), "{refused}");
-        }
+        other.columns.names[0] = "another".into();
+        assert!(matches!(matcher.prepare(&other), Err(Error::Features { .. })));
     }
 }

@@ -3,15 +3,17 @@
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
 use crate::matrix::dot;
-use crate::method::matching::matcher::{FittedMatch, MatchTraining, Sums};
+use crate::method::matching::matcher::Sums;
 use crate::method::matching::search::{self, Learner, MatchChoices, Solved, Stage, Start};
-use crate::method::settings::{Common, above_0, accuracy, one_of, ridge, steps};
-use crate::method::{Choice, Positive, Setting};
+use crate::method::settings::{self, Common, SWITCH, above_0, accuracy, one_of, ridge, steps};
+use crate::method::{Choice, Match, Positive};
+use crate::metric::Metric;
 use crate::risk::Empirical;
 use crate::solver::lbfgs::Lbfgs;
 use crate::solver::run::{Report, Watch, run};
 use crate::structure::matching::{Engine, engine};
 use crate::surrogate::matching::{Case, FrozenLikelihood, MatchLikelihood};
+use crate::task::{Fitted, Method, Setting, Training, Written};
 use crate::traits::{Scorer, Solver, Stop};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
@@ -53,10 +55,10 @@ const STILL: f64 = 4e-4;
 /// With both settings given shift = 0 and T = 1, and they are Eq. (3) as it stands.
 ///
 /// ```
-/// use ordain::{data::synthetic::Linkage, method::{MatchMap, MatchTraining}, solver::run::Watch};
+/// use ordain::{data::synthetic::Linkage, method::MatchMap, solver::run::Watch, task::{Method, Model, Training}};
 /// let set = Linkage::default().make();
-/// let model = MatchMap { null: true, ..MatchMap::default() }.fit(&MatchTraining::new(&set, &set.all()), &Watch::NOBODY)?;
-/// let said = model.matcher.predict(&set, &[0])?;
+/// let model = MatchMap { null: true, ..MatchMap::default() }.fit(&Training::new(&set, &set.all()), &Watch::NOBODY)?;
+/// let said = model.model.predict(&model.model.prepare(&set)?, &[0])?;
 /// assert!(said[0].matches[0].probability.is_some());
 /// # Ok::<(), ordain::Error>(())
 /// ```
@@ -105,29 +107,6 @@ impl MatchMap {
         accuracy("1e-4", "where a fit stops: the gradient relative to the one at zero"),
     ];
 
-    pub(in crate::method) fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        let (scale, lambda, max_iter, tol) = (&mut self.scale, &mut self.lambda, &mut self.max_iter, &mut self.tol);
-        if search::set_scale(name, value, scale) || (Common { scale, lambda, max_iter, tol }).set(name, value)? {
-            return Ok(());
-        }
-        match name {
-            "null" => self.null = one_of("null", value, &search::SWITCH)?,
-            _ => self.marginals = one_of("marginals", value, &Engine::ALL.map(|engine| (engine.name(), engine)))?,
-        }
-        Ok(())
-    }
-
-    /// Refuses settings that no text could have given.
-    pub fn check(&self) -> Result<()> {
-        above_0("max_iter", self.max_iter)
-    }
-
-    /// Fits a matcher.
-    pub fn fit(&self, data: &MatchTraining, watch: &Watch) -> Result<FittedMatch> {
-        self.check()?;
-        search::fit(self, data, watch)
-    }
-
     /// L-BFGS with sums by the engines of the cases, from zero or from another fit.
     fn descend(&self, stage: &Stage, engines: Vec<Engine>, from: Option<Start>, watch: &Watch) -> Result<Descent> {
         let loss = MatchLikelihood { cases: stage.cases, engines };
@@ -166,6 +145,57 @@ impl MatchMap {
     }
 }
 
+impl Method<Match> for MatchMap {
+    fn name(&self) -> &'static str {
+        "matchmap"
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        Self::SETTINGS
+    }
+
+    fn get(&self, name: &str) -> Option<String> {
+        match name {
+            "marginals" => Some(self.marginals.name().into()),
+            "null" => Some(self.null.to_string()),
+            _ => settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol),
+        }
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        let (scale, lambda, max_iter, tol) = (&mut self.scale, &mut self.lambda, &mut self.max_iter, &mut self.tol);
+        if search::set_scale(name, value, scale) || (Common { scale, lambda, max_iter, tol }).set(name, value)? {
+            return Ok(());
+        }
+        match name {
+            "null" => self.null = one_of("null", value, &SWITCH)?,
+            _ => self.marginals = one_of("marginals", value, &Engine::ALL.map(|engine| (engine.name(), engine)))?,
+        }
+        Ok(())
+    }
+
+    /// Refuses settings that no text could have given.
+    fn check(&self) -> Result<()> {
+        above_0("max_iter", self.max_iter)
+    }
+
+    fn chooses(&self) -> bool {
+        self.choices().open()
+    }
+
+    fn chooses_by(&self) -> Metric {
+        search::chooses_by(self.null)
+    }
+
+    fn written(&self) -> Written {
+        Written { asked: self.choices().asked(), settings: self.used() }
+    }
+
+    fn learn(&self, data: &Training<'_, Match>, watch: &Watch) -> Result<Fitted<Match>> {
+        search::fit(self, data, watch)
+    }
+}
+
 /// Where a descent came to.
 struct Descent {
     theta: Vec<f64>,
@@ -198,10 +228,6 @@ fn sums_at(stage: &Stage, engines: Vec<Engine>, theta: &[f64]) -> Result<Sums> {
 }
 
 impl Learner for MatchMap {
-    fn name(&self) -> &'static str {
-        "matchmap"
-    }
-
     fn null(&self) -> bool {
         self.null
     }
@@ -214,7 +240,7 @@ impl Learner for MatchMap {
         self.marginals
     }
 
-    fn settings(&self) -> Map<String, Value> {
+    fn used(&self) -> Map<String, Value> {
         Map::from_iter([
             ("marginals".into(), self.marginals.name().into()),
             ("null".into(), self.null.into()),

@@ -2,15 +2,17 @@
 
 use crate::data::scale::Scale;
 use crate::error::Result;
-use crate::method::matching::matcher::{FittedMatch, MatchTraining, Sums};
+use crate::method::matching::matcher::Sums;
 use crate::method::matching::search::{self, Learner, MatchChoices, Solved, Stage, Start};
-use crate::method::settings::{Common, above_0, accuracy, one_of, ridge, steps};
-use crate::method::{Choice, Positive, Setting};
+use crate::method::settings::{self, Common, SWITCH, above_0, accuracy, one_of, ridge, steps};
+use crate::method::{Choice, Match, Positive};
+use crate::metric::Metric;
 use crate::risk::Empirical;
 use crate::solver::bundle::Bundle;
 use crate::solver::run::{Watch, run};
 use crate::structure::matching::{Engine, best};
 use crate::surrogate::matching::{self, Right};
+use crate::task::{Fitted, Method, Setting, Training, Written};
 use crate::traits::{Scorer, Solver, Stop};
 use serde_json::{Map, Value};
 
@@ -75,27 +77,55 @@ impl MatchMargin {
         steps("500", "the most steps of one fit"),
         accuracy("0.01", "where a fit stops: the duality gap relative to the objective"),
     ];
+}
 
-    pub(in crate::method) fn set(&mut self, name: &str, value: &str) -> Result<()> {
+impl Method<Match> for MatchMargin {
+    fn name(&self) -> &'static str {
+        "matchmargin"
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        Self::SETTINGS
+    }
+
+    fn get(&self, name: &str) -> Option<String> {
+        match name {
+            "calibrate" => Some(self.calibrate.to_string()),
+            "null" => Some(self.null.to_string()),
+            _ => settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol),
+        }
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
         let (scale, lambda, max_iter, tol) = (&mut self.scale, &mut self.lambda, &mut self.max_iter, &mut self.tol);
         if search::set_scale(name, value, scale) || (Common { scale, lambda, max_iter, tol }).set(name, value)? {
             return Ok(());
         }
         match name {
-            "null" => self.null = one_of("null", value, &search::SWITCH)?,
-            _ => self.calibrate = one_of("calibrate", value, &search::SWITCH)?,
+            "null" => self.null = one_of("null", value, &SWITCH)?,
+            _ => self.calibrate = one_of("calibrate", value, &SWITCH)?,
         }
         Ok(())
     }
 
     /// Refuses settings that no text could have given.
-    pub fn check(&self) -> Result<()> {
+    fn check(&self) -> Result<()> {
         above_0("max_iter", self.max_iter)
     }
 
-    /// Fits a matcher.
-    pub fn fit(&self, data: &MatchTraining, watch: &Watch) -> Result<FittedMatch> {
-        self.check()?;
+    fn chooses(&self) -> bool {
+        self.choices().open()
+    }
+
+    fn chooses_by(&self) -> Metric {
+        search::chooses_by(self.null)
+    }
+
+    fn written(&self) -> Written {
+        Written { asked: self.choices().asked(), settings: self.used() }
+    }
+
+    fn learn(&self, data: &Training<'_, Match>, watch: &Watch) -> Result<Fitted<Match>> {
         search::fit(self, data, watch)
     }
 }
@@ -107,10 +137,6 @@ fn right_at(stage: &Stage, theta: &[f64]) -> Result<Vec<Vec<u32>>> {
 }
 
 impl Learner for MatchMargin {
-    fn name(&self) -> &'static str {
-        "matchmargin"
-    }
-
     fn null(&self) -> bool {
         self.null
     }
@@ -130,7 +156,7 @@ impl Learner for MatchMargin {
         Engine::Auto
     }
 
-    fn settings(&self) -> Map<String, Value> {
+    fn used(&self) -> Map<String, Value> {
         Map::from_iter([
             ("null".into(), self.null.into()),
             ("calibrate".into(), self.calibrate.into()),

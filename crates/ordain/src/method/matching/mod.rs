@@ -5,6 +5,56 @@ pub mod matchmap;
 pub mod matchmargin;
 pub(super) mod search;
 
-pub use matcher::{FittedMatch, Match, MatchFacts, MatchPrediction, MatchTraining, Matcher, Sums};
+use crate::data::{self, Holds, MatchReading, MatchSet};
+use crate::error::Result;
+use crate::method::registry::methods;
+use crate::task::{Methods, Task, Words};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+pub use matcher::{MatchNotes, MatchPrediction, Matched, Matcher, Sums};
 pub use matchmap::MatchMap;
 pub use matchmargin::MatchMargin;
+
+/// The task of matching: two sides with candidate edges to a one-to-one matching.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Match {}
+
+impl Task for Match {
+    const WORDS: &'static Words = &Words {
+        name: "match",
+        does: "matches",
+        unit: ["problem", "problems"],
+        row: ["edge", "edges"],
+        thing: ["edge", "edges"],
+        curve: ["", ""],
+        empty: "what is right is not known, or there is nothing to match",
+        holds: "two sides with edges between them",
+        file: Holds::Problems,
+        metrics: &["hamming", "accuracy", "precision", "recall", "f1", "nll", "ece"],
+    };
+    type Set = MatchSet;
+    type Reading = MatchReading;
+    type Method = MatchMethod;
+    type Model = Matcher;
+    type Notes = MatchNotes;
+    const METHODS: Methods<MatchMethod> = MatchMethod::ALL;
+
+    fn read(parts: &[Vec<PathBuf>], how: &MatchReading) -> Result<(MatchSet, Vec<Range<usize>>)> {
+        data::read_matches(parts, how)
+    }
+
+    fn write(set: &MatchSet, path: &Path) -> Result<()> {
+        data::write_matches(set, path)
+    }
+}
+
+methods! {
+    /// A method that matches.
+    MatchMethod of Match {
+        /// The exponential family over matchings.
+        "matchmap" => MatchMap,
+        /// Max-margin.
+        "matchmargin" => MatchMargin,
+    }
+}

@@ -2,18 +2,17 @@
 //! temperature, and the last fit.
 
 use crate::data::scale::{Affine, Scale, Scaling};
-use crate::data::{MatchSet, Truth, split};
+use crate::data::{MatchSet, Truth};
 use crate::error::{Error, Result};
-use crate::method::matching::matcher::{
-    FittedMatch, MatchFacts, MatchTraining, Matcher, Sums, candidate, graph_of, named, scorer, tells,
-};
-use crate::method::{Candidate, Choice, Chosen, Positive, Setting, Task};
+use crate::method::matching::matcher::{MatchNotes, Matcher, Sums, candidate, graph_of, named, scorer, tells};
+use crate::method::{Choice, Match, Positive};
 use crate::metric::{Kind, Metric};
 use crate::scorer::edges::{Edges, NULL_UNIT};
 use crate::scorer::rows;
 use crate::solver::run::{Report, Watch};
 use crate::structure::matching::{Engine, engine};
 use crate::surrogate::matching::{Case, MatchLikelihood, Right};
+use crate::task::{Candidate, Chosen, Facts, Fitted, Inputs, Method, Setting, Training, both};
 use crate::traits::{Scorer, Stop, Surrogate};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
@@ -42,8 +41,6 @@ pub(in crate::method) fn set_scale(name: &str, value: &str, scale: &mut Choice<S
     }
     own
 }
-
-pub(in crate::method) const SWITCH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 /// How many λ in a row may be no better than the best before them.
 const PATIENCE: usize = 4;
@@ -84,7 +81,7 @@ impl MatchChoices {
         self.open() || self.calibrate == Some(true)
     }
 
-    fn asked(&self) -> Map<String, Value> {
+    pub(in crate::method) fn asked(&self) -> Map<String, Value> {
         let scale = if let Choice::Set(scale) = self.scale { scale.name() } else { "auto" };
         let lambda = if let Choice::Set(lambda) = self.lambda { lambda.get().into() } else { "auto".into() };
         Map::from_iter([("scale".into(), scale.into()), ("lambda".into(), lambda)])
@@ -189,14 +186,13 @@ pub(in crate::method) struct Solved {
 }
 
 /// The part of a matcher that is its own.
-pub(in crate::method) trait Learner {
-    fn name(&self) -> &'static str;
+pub(in crate::method) trait Learner: Method<Match> {
     fn null(&self) -> bool;
     fn choices(&self) -> MatchChoices;
     /// How probabilities are found in prediction.
     fn engine(&self) -> Engine;
     /// All settings but scaling and λ.
-    fn settings(&self) -> Map<String, Value>;
+    fn used(&self) -> Map<String, Value>;
     /// Fits at one λ, from zero or from another fit.
     fn solve(&self, stage: &Stage, from: Option<Start>, watch: &Watch) -> Result<Solved>;
 }
@@ -225,10 +221,18 @@ impl Outcome {
     }
 }
 
+/// The metric of a choice by default.
+pub(in crate::method) fn chooses_by(null: bool) -> Metric {
+    Metric { kind: if null { Kind::F1 } else { Kind::Hamming }, k: None }
+}
+
 /// Fits a matcher; choices as in the other methods, by `hamming`, or with nulls by `f1`, of validation problems.
-pub(in crate::method) fn fit<L: Learner>(learner: &L, data: &MatchTraining, watch: &Watch) -> Result<FittedMatch> {
+pub(in crate::method) fn fit<L: Learner>(
+    learner: &L,
+    data: &Training<'_, Match>,
+    watch: &Watch,
+) -> Result<Fitted<Match>> {
     let choices = learner.choices();
-    data.by.map_or(Ok(()), |by| Task::Match.check_metric(by))?;
     let known = |units: &[u32]| units.iter().copied().filter(|&p| tells(data.set, p)).collect::<Vec<u32>>();
     let all = known(data.train);
     if all.is_empty() {
@@ -237,12 +241,9 @@ pub(in crate::method) fn fit<L: Learner>(learner: &L, data: &MatchTraining, watc
             found: format!("{} problems of which nothing is known", data.train.len()),
         });
     }
-    let (train, valid) = match data.valid {
-        Some(valid) => (all.clone(), known(valid)),
-        None if choices.holds_out() && all.len() >= 5 => split::hold_out(&all),
-        None => (all.clone(), vec![]),
-    };
-    let search = Search { learner, choices: &choices, data, watch };
+    let valid = data.valid.map(|valid| known(valid).into());
+    let (train, valid) = Training::<Match>::cut(all.as_slice().into(), valid, choices.holds_out());
+    let search = Search { learner, choices: &choices, data, by: data.by(learner), watch };
     if choices.holds_out() && !valid.is_empty() {
         return search.choose(&train, &valid);
     }
@@ -291,19 +292,15 @@ fn cases_of(set: &MatchSet, units: &[u32], null: bool) -> Result<Vec<Case>> {
 struct Search<'a, L> {
     learner: &'a L,
     choices: &'a MatchChoices,
-    data: &'a MatchTraining<'a>,
+    data: &'a Training<'a, Match>,
+    by: Metric,
     watch: &'a Watch<'a>,
 }
 
 impl<L: Learner> Search<'_, L> {
-    fn by(&self) -> Metric {
-        let kind = if self.learner.null() { Kind::F1 } else { Kind::Hamming };
-        self.data.by.unwrap_or(Metric { kind, k: None })
-    }
-
     /// The best of all scalings and λ on the validation problems; of equals the one with the best likelihood, without one the first tried.
-    fn choose(&self, train: &[u32], valid: &[u32]) -> Result<FittedMatch> {
-        let by = self.by();
+    fn choose(&self, train: &[u32], valid: &[u32]) -> Result<Fitted<Match>> {
+        let by = self.by;
         let cases = cases_of(self.data.set, train, self.learner.null())?;
         let held = cases_of(self.data.set, valid, self.learner.null())?;
         let scales = self.choices.scales();
@@ -324,7 +321,7 @@ impl<L: Learner> Search<'_, L> {
                 if by.of_probabilities() {
                     outcome.matcher.temperature = self.temperature(&outcome, (valid, &held))?;
                 }
-                let scaling = outcome.matcher.scaling(self.data.set, valid);
+                let scaling = outcome.matcher.inputs.scaling(self.data.set, valid);
                 let shift = match self.shift(&outcome.matcher, (valid, &scaling), by) {
                     Err(Error::Interrupted) => 0.0,
                     other => other?,
@@ -365,15 +362,10 @@ impl<L: Learner> Search<'_, L> {
             }
         }
         let Some((.., mut outcome)) = best else { return Err(Error::Interrupted) };
-        let scale = outcome.matcher.scale;
+        let scale = outcome.matcher.inputs.scale;
         let shift = outcome.shift;
         outcome.matcher.temperature = self.temperature(&outcome, (valid, &held))?;
-        let chosen = self.choices.open().then(|| Chosen {
-            metric: by.to_string(),
-            convention: "standard".into(),
-            queries: valid.len(),
-            candidates: tried,
-        });
+        let chosen = self.choices.open().then(|| Chosen::new(by, &self.data.convention, valid.len(), tried));
         if !self.data.refit && !self.watch.stopped() {
             let temperature = outcome.matcher.temperature;
             match self.fit_one((train, &cases), scale, outcome.lambda, Some(outcome.start()), false) {
@@ -392,8 +384,7 @@ impl<L: Learner> Search<'_, L> {
             return Ok(self.fitted(train, outcome, chosen, false));
         }
         (self.watch.tell)(0.95, "fitting on training and validation");
-        let mut both = [train, valid].concat();
-        both.sort_unstable();
+        let both = both(train, valid);
         let cases = cases_of(self.data.set, &both, self.learner.null())?;
         let mut last = match self.fit_one((&both, &cases), scale, outcome.lambda, Some(outcome.start()), false) {
             Err(Error::Interrupted) => {
@@ -449,7 +440,8 @@ impl<L: Learner> Search<'_, L> {
     }
 
     fn nll(&self, matcher: &Matcher, valid: &[u32]) -> Result<f64> {
-        Ok(matcher.evaluate(self.data.set, valid, &[Metric { kind: Kind::Nll, k: None }])?.mean(0))
+        let (set, nll) = (self.data.set, Metric { kind: Kind::Nll, k: None });
+        Ok(matcher.evaluate_with(set, valid, &matcher.inputs.scaling(set, valid), &[nll])?.mean(0))
     }
 
     fn fit_one(
@@ -471,11 +463,7 @@ impl<L: Learner> Search<'_, L> {
             null: self.learner.null().then(|| NULL_UNIT * theta[d]),
             temperature: self.choices.calibrate.is_none().then_some(1.0),
             engine: self.learner.engine(),
-            columns: set.columns.clone(),
-            scale,
-            global: if let Scaling::Global(affine) = &scaling { Some(affine.clone()) } else { None },
-            missing: data.missing,
-            means: data.means.map(<[f32]>::to_vec),
+            inputs: Inputs::new(&set.columns, &data.filled, scale, scaling.global()),
             seed: data.seed,
         };
         Ok(Outcome { matcher, theta, at_zero, lambda, shift: 0.0, report, sums })
@@ -488,35 +476,37 @@ impl<L: Learner> Search<'_, L> {
             return Ok(None);
         }
         let set = self.data.set;
-        let scaling = outcome.matcher.scaling(set, units);
+        let scaling = outcome.matcher.inputs.scaling(set, units);
         let edges = scorer(set, units, &scaling, self.learner.null());
         fit_temperature(&edges, cases, &outcome.matcher.theta()).map(Some)
     }
 
-    fn fitted(&self, units: &[u32], outcome: Outcome, chosen: Option<Chosen>, refit: bool) -> FittedMatch {
+    fn fitted(&self, units: &[u32], outcome: Outcome, chosen: Option<Chosen>, refit: bool) -> Fitted<Match> {
         let (set, learner) = (self.data.set, self.learner);
-        let mut settings = learner.settings();
-        settings.insert("scale".into(), outcome.matcher.scale.name().into());
+        let mut settings = learner.used();
+        settings.insert("scale".into(), outcome.matcher.inputs.scale.name().into());
         settings.insert("lambda".into(), outcome.lambda.into());
         let count = |right: &dyn Fn(u32) -> bool| units.iter().filter(|&&p| right(p)).count();
-        let facts = MatchFacts {
+        let facts = Facts {
             method: learner.name().into(),
             settings,
             asked: self.choices.asked(),
             data: set.digest(),
-            edges: units.iter().map(|&p| set.span(p as usize).len()).sum(),
-            problems: units.len(),
-            blank_problems: self.data.train.iter().filter(|&&p| !tells(set, p)).count(),
-            partly_known: count(&|p| !set.problem(p as usize).is_known()),
-            accuracy: outcome.sums.accuracy().into(),
-            error: outcome.sums.error(),
-            engines: outcome.sums.engines,
+            notes: MatchNotes {
+                edges: units.iter().map(|&p| set.span(p as usize).len()).sum(),
+                problems: units.len(),
+                blank_problems: self.data.train.iter().filter(|&&p| !tells(set, p)).count(),
+                partly_known: count(&|p| !set.problem(p as usize).is_known()),
+                accuracy: outcome.sums.accuracy().into(),
+                error: outcome.sums.error(),
+                engines: outcome.sums.engines,
+            },
             report: outcome.report,
             refit,
             chosen,
             seed: self.data.seed,
         };
-        FittedMatch { matcher: outcome.matcher, facts }
+        Fitted { model: outcome.matcher, facts, journal: None }
     }
 }
 
@@ -591,8 +581,9 @@ fn fit_temperature(edges: &Edges, cases: &[Case], theta: &[f64]) -> Result<f64> 
 mod tests {
     use crate::data::scale::learned;
     use crate::data::synthetic::Linkage;
-    use crate::method::{MatchMethod, MatchTraining};
+    use crate::method::MatchMethod;
     use crate::solver::run::Watch;
+    use crate::task::{Method, Training};
 
     /// Twice the problems, twice the scalings: the search for the null, which tries many, learns them no more often.
     #[test]
@@ -602,7 +593,7 @@ mod tests {
             let count = |problems: usize| {
                 let set = Linkage { problems, records: 3, ..Linkage::default() }.make();
                 let (train, valid): (Vec<u32>, Vec<u32>) = set.all().into_iter().partition(|p| p % 2 == 0);
-                let data = MatchTraining { valid: Some(&valid), ..MatchTraining::new(&set, &train) };
+                let data = Training { valid: Some(&valid), ..Training::new(&set, &train) };
                 learned::by(|| drop(method.fit(&data, &Watch::NOBODY).unwrap()))
             };
             let (few, many) = (count(40), count(80));

@@ -3,14 +3,19 @@
 use crate::data::scale::Scale;
 use crate::error::Result;
 use crate::kernel::{Columns, Form};
+use crate::method::rank::CHOOSES_BY;
 use crate::method::rank::core_documents::{CoreFit, Fitting, restricted};
 use crate::method::rank::kernel_search::{self, KernelChoices, KernelFit, KernelLearner, KernelProblem, Kernels};
 use crate::method::rank::ranksvm::PairWeight;
-use crate::method::settings::{self, Common, SCALE, above_0, accuracy, count, one_of, positive, ridge, steps};
-use crate::method::{Choice, CoreFacts, Fitted, Positive, Setting, Training};
+use crate::method::settings::{
+    self, Common, SCALE, SWITCH, above_0, accuracy, count, name_of, one_of, positive, ridge, steps,
+};
+use crate::method::{Choice, CoreFacts, Positive, Rank};
+use crate::metric::Metric;
 use crate::solver::ball::{Ball, Geometry, Inner, Oracle, Query, Settings, Until};
 use crate::solver::run::{Watch, run};
 use crate::surrogate::pair_hinge::levels_of;
+use crate::task::{Fitted, Method, Setting, Training, Written};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
 
@@ -28,13 +33,14 @@ const CACHE: usize = 512 << 20;
 /// model is as sparse as the ball and as good as its documents allow.
 ///
 /// ```
-/// use ordain::{data::synthetic::Levels, method::{BallRank, Training}, metric, solver::run::Watch};
+/// use ordain::{data::synthetic::Levels, method::BallRank, metric::Convention, solver::run::Watch};
+/// use ordain::task::{Method, Model, Training};
 /// let set = Levels { documents: 20, ..Levels::default() }.make();
 /// let all = set.all();
 /// let (train, test) = all.split_at(10);
 /// let model = BallRank::default().fit(&Training::new(&set, train), &Watch::NOBODY)?;
-/// let scores = model.ranker.scores(&set)?;
-/// let quality = metric::evaluate(&set, test, &scores, &["ndcg".parse()?], &metric::Convention::STANDARD)?;
+/// let ready = model.model.prepare(&set)?;
+/// let quality = model.model.evaluate(&ready, test, &["ndcg".parse()?], &Convention::STANDARD)?;
 /// assert!(quality.mean(0) > 0.9);
 /// # Ok::<(), ordain::Error>(())
 /// ```
@@ -89,10 +95,6 @@ const UNTIL: [(&str, Until); 2] = [("epsilon", Until::Epsilon), ("gap", Until::G
 const GEOMETRY: [(&str, Geometry); 2] = [("centred", Geometry::Centred), ("plain", Geometry::Plain)];
 const ORACLE: [(&str, Oracle); 3] = [("turn", Oracle::Turn), ("sample", Oracle::Sample), ("exact", Oracle::Exact)];
 const INNER: [(&str, Inner); 2] = [("qp", Inner::Qp), ("badoiu-clarkson", Inner::BadoiuClarkson)];
-
-fn name_of<T: PartialEq>(known: &[(&'static str, T)], value: &T) -> &'static str {
-    known.iter().find(|(_, own)| own == value).map_or("", |(name, _)| name)
-}
 
 impl BallRank {
     /// What can be set.
@@ -151,8 +153,37 @@ impl BallRank {
         steps("5000", "the most core pairs of one fit"),
         accuracy("1e-4", "where the polish stops: the norm of the gradient relative to the one at zero"),
     ];
+}
 
-    pub(in crate::method) fn set(&mut self, name: &str, value: &str) -> Result<()> {
+impl Method<Rank> for BallRank {
+    fn name(&self) -> &'static str {
+        "ballrank"
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        Self::SETTINGS
+    }
+
+    fn get(&self, name: &str) -> Option<String> {
+        let text = match name {
+            "epsilon" => self.epsilon.get().to_string(),
+            "stop" => name_of(&self.until, &UNTIL).into(),
+            "geometry" => name_of(&self.geometry, &GEOMETRY).into(),
+            "oracle" => name_of(&self.oracle, &ORACLE).into(),
+            "sample" => self.sample.to_string(),
+            "inner" => name_of(&self.inner, &INNER).into(),
+            "polish" => self.polish.to_string(),
+            _ => {
+                return self
+                    .kernels
+                    .get(name)
+                    .or_else(|| settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol));
+            }
+        };
+        Some(text)
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
         let Self { scale, lambda, max_iter, tol, .. } = self;
         if (Common { scale, lambda, max_iter, tol }).set(name, value)? || self.kernels.set(name, value)? {
             return Ok(());
@@ -164,31 +195,37 @@ impl BallRank {
             "oracle" => self.oracle = one_of("oracle", value, &ORACLE)?,
             "sample" => self.sample = count(name, value)?,
             "inner" => self.inner = one_of("inner", value, &INNER)?,
-            _ => self.polish = one_of("polish", value, &[("true", true), ("false", false)])?,
+            _ => self.polish = one_of("polish", value, &SWITCH)?,
         }
         Ok(())
     }
 
     /// Refuses settings that do not go together.
-    pub fn check(&self) -> Result<()> {
+    fn check(&self) -> Result<()> {
         settings::check(self.scale, self.max_iter)?;
         above_0("sample", self.sample)?;
         self.kernels.check()
     }
 
-    /// Fits a ranker, choosing what is left open on validation queries.
-    pub fn fit(&self, data: &Training, watch: &Watch) -> Result<Fitted> {
-        self.check()?;
+    fn chooses(&self) -> bool {
+        kernel_search::open(self)
+    }
+
+    fn chooses_by(&self) -> Metric {
+        CHOOSES_BY
+    }
+
+    fn written(&self) -> Written {
+        Written { asked: kernel_search::asked(self), settings: Map::new() }
+    }
+
+    fn learn(&self, data: &Training<'_, Rank>, watch: &Watch) -> Result<Fitted<Rank>> {
         kernel_search::fit(self, data, watch)
     }
 }
 
 impl KernelLearner for BallRank {
     type Carry = ();
-
-    fn name(&self) -> &'static str {
-        "ballrank"
-    }
 
     fn choices(&self) -> KernelChoices {
         KernelChoices { scale: self.scale, lambda: self.lambda, kernels: self.kernels }
@@ -207,11 +244,11 @@ impl KernelLearner for BallRank {
     fn own_settings(&self) -> Map<String, Value> {
         Map::from_iter([
             ("epsilon".into(), self.epsilon.get().into()),
-            ("stop".into(), name_of(&UNTIL, &self.until).into()),
-            ("geometry".into(), name_of(&GEOMETRY, &self.geometry).into()),
-            ("oracle".into(), name_of(&ORACLE, &self.oracle).into()),
+            ("stop".into(), name_of(&self.until, &UNTIL).into()),
+            ("geometry".into(), name_of(&self.geometry, &GEOMETRY).into()),
+            ("oracle".into(), name_of(&self.oracle, &ORACLE).into()),
             ("sample".into(), self.sample.into()),
-            ("inner".into(), name_of(&INNER, &self.inner).into()),
+            ("inner".into(), name_of(&self.inner, &INNER).into()),
             ("polish".into(), self.polish.into()),
             ("max_iter".into(), self.max_iter.into()),
             ("tol".into(), self.tol.get().into()),

@@ -3,17 +3,20 @@
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
 use crate::matrix::dot;
-use crate::method::rank::lists::{self, DRAWS, ListSettings, SHARE, Subset, draw, draws, draws_value};
+use crate::method::rank::CHOOSES_BY;
+use crate::method::rank::lists::{self, DRAWS, ListSettings, SHARE, Subset, draw, draws, draws_text, draws_value};
 use crate::method::rank::rankmatch::{LAMBDA, PlaceDiscount};
 use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
-use crate::method::settings::{self, Common, SCALE, accuracy, count, one_of, ridge, steps};
-use crate::method::{Choice, Fitted, Positive, Setting, Training};
+use crate::method::settings::{self, Common, SCALE, accuracy, count, name_of, one_of, ridge, steps};
+use crate::method::{Choice, Positive, Rank};
+use crate::metric::Metric;
 use crate::risk::Empirical;
 use crate::scorer::rows::{self, Rows};
 use crate::solver::bundle::Bundle;
 use crate::solver::cccp::{Place, Rounds, cccp};
 use crate::solver::run::{Report, Watch, run};
 use crate::surrogate::lists::{FixedOrders, ListLoss, ListMargin, MarginWork, RightOrders};
+use crate::task::{Fitted, Method, Setting, Training, Written};
 use crate::traits::{Risk, Scorer, Solver, State, Stop, Surrogate};
 use serde_json::{Map, Value};
 
@@ -103,7 +106,50 @@ impl Dorm {
         ),
     ];
 
-    pub(in crate::method) fn set(&mut self, name: &str, value: &str) -> Result<()> {
+    fn loss_text(&self) -> String {
+        match self.loss {
+            ListLoss::Ndcg => "ndcg".into(),
+            ListLoss::Precision(k) => format!("p@{k}"),
+            ListLoss::Mrr => "mrr".into(),
+            ListLoss::Wta => "wta".into(),
+        }
+    }
+
+    /// Rounds of convex problems, from a start or from the state of an interrupted round.
+    fn solve_rounds(&self, problem: &Problem<ListMargin>, from: Start<()>, watch: &Watch) -> Result<Solved<()>> {
+        let (lambda, tol) = (problem.lambda, self.tol.get());
+        let mut orders = BestOrders::new(problem.rows, &problem.drawn.examples, lambda, tol, self.max_iter);
+        let place = match from.state {
+            Some((state, _)) => orders.restore(state, &from.theta),
+            None => orders.begin(from.theta),
+        };
+        let enough = |objective: f64| tol * objective.abs().max(tol);
+        let (theta, place, report) = cccp(&mut orders, place, &enough, watch)?;
+        let state = (report.stop == Stop::Interrupted).then(|| orders.state(&place));
+        Ok(Solved { theta, report, carry: (), state })
+    }
+}
+
+impl Method<Rank> for Dorm {
+    fn name(&self) -> &'static str {
+        "dorm"
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        Self::SETTINGS
+    }
+
+    fn get(&self, name: &str) -> Option<String> {
+        match name {
+            "subset" => Some(self.subset.to_string()),
+            "ties" => Some(name_of(&self.ties, &TIES).into()),
+            "draws" => Some(draws_text(self.draws)),
+            "loss" => Some(self.loss_text()),
+            _ => settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol),
+        }
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
         let Self { scale, lambda, max_iter, tol, .. } = self;
         if (Common { scale, lambda, max_iter, tol }).set(name, value)? {
             return Ok(());
@@ -126,22 +172,8 @@ impl Dorm {
         Ok(())
     }
 
-    /// Rounds of convex problems, from a start or from the state of an interrupted round.
-    fn solve_rounds(&self, problem: &Problem<ListMargin>, from: Start<()>, watch: &Watch) -> Result<Solved<()>> {
-        let (lambda, tol) = (problem.lambda, self.tol.get());
-        let mut orders = BestOrders::new(problem.rows, &problem.drawn.examples, lambda, tol, self.max_iter);
-        let place = match from.state {
-            Some((state, _)) => orders.restore(state, &from.theta),
-            None => orders.begin(from.theta),
-        };
-        let enough = |objective: f64| tol * objective.abs().max(tol);
-        let (theta, place, report) = cccp(&mut orders, place, &enough, watch)?;
-        let state = (report.stop == Stop::Interrupted).then(|| orders.state(&place));
-        Ok(Solved { theta, report, carry: (), state })
-    }
-
     /// Refuses settings that do not go together.
-    pub fn check(&self) -> Result<()> {
+    fn check(&self) -> Result<()> {
         settings::check(self.scale, self.max_iter)?;
         if self.subset == Subset::Full {
             return Err(Error::Setting {
@@ -153,9 +185,23 @@ impl Dorm {
         lists::check(self.subset, self.draws)
     }
 
-    /// Fits a ranker, choosing what is left open on validation queries.
-    pub fn fit(&self, data: &Training, watch: &Watch) -> Result<Fitted> {
-        self.check()?;
+    fn chooses(&self) -> bool {
+        self.choices().open()
+    }
+
+    fn chooses_by(&self) -> Metric {
+        CHOOSES_BY
+    }
+
+    fn resumes(&self) -> bool {
+        true
+    }
+
+    fn written(&self) -> Written {
+        Written { asked: self.choices().asked(), settings: self.used() }
+    }
+
+    fn learn(&self, data: &Training<'_, Rank>, watch: &Watch) -> Result<Fitted<Rank>> {
         fit(self, data, watch)
     }
 }
@@ -164,15 +210,11 @@ impl Learner for Dorm {
     type Examples = ListMargin;
     type Carry = ();
 
-    fn name(&self) -> &'static str {
-        "dorm"
-    }
-
     fn choices(&self) -> Choices {
         Choices { scale: self.scale, lambda: self.lambda, default: LAMBDA, path: &PATH }
     }
 
-    fn draw(&self, data: &Training, units: &[u32]) -> Result<Drawn<ListMargin>> {
+    fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<ListMargin>> {
         let (discount, ties) = (PlaceDiscount::Linear, self.ties);
         let settings = ListSettings { subset: self.subset, places: 0, discount, ties, draws: self.draws };
         let Drawn { units, examples, count, kind } = draw(data, units, &settings)?;
@@ -199,18 +241,12 @@ impl Learner for Dorm {
         Ok(Solved { theta: solver.theta().to_vec(), report, carry: (), state })
     }
 
-    fn settings(&self) -> Map<String, Value> {
-        let loss = match self.loss {
-            ListLoss::Ndcg => "ndcg".to_owned(),
-            ListLoss::Precision(k) => format!("p@{k}"),
-            ListLoss::Mrr => "mrr".to_owned(),
-            ListLoss::Wta => "wta".to_owned(),
-        };
+    fn used(&self) -> Map<String, Value> {
         Map::from_iter([
             ("subset".into(), self.subset.to_string().into()),
             ("ties".into(), TIES.iter().find(|(_, ties)| *ties == self.ties).map_or("", |(name, _)| name).into()),
             ("draws".into(), draws_value(self.draws)),
-            ("loss".into(), loss.into()),
+            ("loss".into(), self.loss_text().into()),
             ("max_iter".into(), self.max_iter.into()),
             ("tol".into(), self.tol.get().into()),
         ])

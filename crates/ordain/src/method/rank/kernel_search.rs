@@ -1,18 +1,19 @@
 //! What methods with a kernel share: documents in blocks, the choice of scaling, width and λ on validation documents, and the last fit.
 
+use crate::data::RankSet;
 use crate::data::scale::{Scale, Scaling};
-use crate::data::{RankSet, split};
 use crate::error::{Error, Result};
 use crate::kernel::{Expansion, Form, Kernel, Part};
 use crate::matrix::Matrix;
 use crate::method::rank::core_documents::{Block, CoreFit};
 use crate::method::rank::ranksvm::PairWeight;
-use crate::method::settings::{count, one_of, positive, serves};
-use crate::method::{Candidate, Choice, Chosen, CoreFacts, Facts, Fitted, Positive, Ranker, Setting, Task, Training};
-use crate::metric;
+use crate::method::settings::{SWITCH, count, one_of, positive, serves, shown_number};
+use crate::method::{Choice, CoreFacts, Positive, Rank, RankNotes, Ranker};
+use crate::metric::{self, Metric};
 use crate::scorer::rows::Rows;
 use crate::solver::run::{Report, Watch};
 use crate::surrogate::pair_hinge::PairHinge;
+use crate::task::{Candidate, Chosen, Facts, Fitted, Inputs, Method, Setting, Training, both};
 use crate::traits::{Stop, Surrogate};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -97,10 +98,22 @@ impl Kernels {
                     Error::Setting { name: name.into(), expected: "a number of at least 0".into(), found: value.into() }
                 })?;
             }
-            "blocks" => self.blocks = one_of("blocks", value, &[("true", true), ("false", false)])?,
+            "blocks" => self.blocks = one_of("blocks", value, &SWITCH)?,
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// One of them as text.
+    pub(in crate::method) fn get(&self, name: &str) -> Option<String> {
+        match name {
+            "kernel" => Some(self.form.name().into()),
+            "gamma" => Some(shown_number(&self.gamma)),
+            "degree" => Some(self.degree.to_string()),
+            "coef0" => Some(self.coef0.to_string()),
+            "blocks" => Some(self.blocks.to_string()),
+            _ => None,
+        }
     }
 
     /// Refuses what the kernel makes no use of.
@@ -149,8 +162,7 @@ pub(in crate::method) struct KernelChoices {
 }
 
 /// The part of a method with a kernel that is its own.
-pub(in crate::method) trait KernelLearner {
-    fn name(&self) -> &'static str;
+pub(in crate::method) trait KernelLearner: Method<Rank> {
     fn choices(&self) -> KernelChoices;
     /// The λ that are tried, from the strongest, with so many pairs; and the one where nothing can be chosen.
     fn path(&self, pairs: f64) -> (Vec<f64>, f64);
@@ -403,14 +415,17 @@ struct Outcome {
 ///
 /// As with linear methods what is open is chosen on validation queries, by the mean of a point of the grid with its neighbours; with a scorer for each query on documents: those of
 /// the validation part that carry the same names, else every fifth document of each grade of each query.
-pub(in crate::method) fn fit<L: KernelLearner>(learner: &L, data: &Training, watch: &Watch) -> Result<Fitted> {
+pub(in crate::method) fn fit<L: KernelLearner>(
+    learner: &L,
+    data: &Training<'_, Rank>,
+    watch: &Watch,
+) -> Result<Fitted<Rank>> {
     let set = data.set;
-    Task::Rank.check_metric(data.by.0)?;
-    set.need_grades()?;
     if set.features.cols() == 0 {
         return Err(Error::Data { expected: "documents with features".into(), found: "none".into() });
     }
-    let search = Search { learner, data, watch };
+    let by = data.by(learner);
+    let search = Search { learner, data, by, watch };
     let all: Vec<u32> = data.train.to_vec();
     if !open(learner) {
         return search.last((set, &all), None, None, false);
@@ -435,30 +450,24 @@ pub(in crate::method) fn fit<L: KernelLearner>(learner: &L, data: &Training, wat
         }
         return search.choose((&part, &units), (&rest, &valid), (set, &all));
     }
-    let (train, valid) = match data.valid {
-        Some(valid) => (all.clone(), valid.to_vec()),
-        None if all.len() >= 5 => split::hold_out(&all),
-        None => return search.last((set, &all), None, None, false),
-    };
-    let mut valid = valid;
+    let (train, valid) = data.parts(true);
+    let mut valid = valid.into_owned();
     if learner.choices().kernels.blocks {
         let names: std::collections::HashSet<&str> =
             train.iter().filter(|&&q| !set.is_flat(q as usize)).map(|&q| set.query(q as usize)).collect();
         valid.retain(|&q| names.contains(set.query(q as usize)));
     }
     let zeros = vec![0.0; set.rows()];
-    let (metric, convention) = data.by;
-    if metric::evaluate(set, &valid, &zeros, &[metric], &convention)?.counted(0).is_empty() {
+    if metric::evaluate(set, &valid, &zeros, &[by], &data.convention)?.counted(0).is_empty() {
         return search.last((set, &all), None, None, false);
     }
-    let mut both = [&train[..], &valid].concat();
-    both.sort_unstable();
-    search.choose((set, &train), (set, &valid), (set, &both))
+    search.choose((set, &train), (set, &valid), (set, &both(&train, &valid)))
 }
 
 struct Search<'a, L> {
     learner: &'a L,
-    data: &'a Training<'a>,
+    data: &'a Training<'a, Rank>,
+    by: Metric,
     watch: &'a Watch<'a>,
 }
 
@@ -478,8 +487,8 @@ impl<L: KernelLearner> Search<'_, L> {
         }
     }
 
-    fn choose(&self, train: Units, valid: Units, both: Units) -> Result<Fitted> {
-        let (kernels, (by, convention)) = (self.learner.choices().kernels, self.data.by);
+    fn choose(&self, train: Units, valid: Units, both: Units) -> Result<Fitted<Rank>> {
+        let (kernels, by, convention) = (self.learner.choices().kernels, self.by, &self.data.convention);
         let lambdas = match self.learner.choices().lambda {
             Choice::Set(lambda) => vec![lambda.get()],
             Choice::Auto => self.learner.path(pairs_of(both.0, both.1)).0,
@@ -516,12 +525,12 @@ impl<L: KernelLearner> Search<'_, L> {
                         other => other?,
                     };
                     let ranker = self.ranker(stage.expansion(kernel, &fit.fits), scale, &scaling);
-                    let scores = ranker.scores_of(valid.0, valid.1)?;
-                    let value = metric::evaluate(valid.0, valid.1, &scores, &[by], &convention)?.mean(0);
+                    let scores = ranker.scores_with(valid.0, valid.1, &ranker.inputs.scaling(valid.0, valid.1))?;
+                    let value = metric::evaluate(valid.0, valid.1, &scores, &[by], convention)?.mean(0);
                     tried.push(Candidate { settings: at.settings(kernels.form), value });
                     grid.push((at, [of_scale, of_width, step], value));
                     from = Some(fit.fits.clone());
-                    if best.as_ref().is_none_or(|best| value > best.value) {
+                    if best.as_ref().is_none_or(|best| by.better(value, best.value)) {
                         best = Some(Outcome { at, value, ranker, fit });
                     }
                     if self.watch.stopped() {
@@ -536,12 +545,7 @@ impl<L: KernelLearner> Search<'_, L> {
             }
         }
         let mut best = best.ok_or(Error::Interrupted)?;
-        let chosen = Chosen {
-            metric: by.to_string(),
-            convention: convention.to_string(),
-            queries: valid.1.len(),
-            candidates: tried,
-        };
+        let chosen = Chosen::new(by, convention, valid.1.len(), tried);
         if self.watch.stopped() {
             best.fit.report.stop = Stop::Interrupted;
             return Ok(self.fitted(train, best, Some(chosen), false));
@@ -562,7 +566,7 @@ impl<L: KernelLearner> Search<'_, L> {
     }
 
     /// The fit at a point, or at the defaults.
-    fn last(&self, on: Units, at: Option<Point>, chosen: Option<Chosen>, refit: bool) -> Result<Fitted> {
+    fn last(&self, on: Units, at: Option<Point>, chosen: Option<Chosen>, refit: bool) -> Result<Fitted<Rank>> {
         if chosen.is_none() {
             (self.watch.tell)(0.0, "fitting");
         }
@@ -585,19 +589,11 @@ impl<L: KernelLearner> Search<'_, L> {
     }
 
     fn ranker(&self, expansion: Expansion, scale: Scale, scaling: &Scaling) -> Ranker {
-        Ranker {
-            weights: vec![],
-            expansion: Some(expansion),
-            columns: self.data.set.columns.clone(),
-            scale,
-            global: if let Scaling::Global(affine) = scaling { Some(affine.clone()) } else { None },
-            missing: self.data.missing,
-            means: self.data.means.map(<[f32]>::to_vec),
-            places: vec![],
-        }
+        let inputs = Inputs::new(&self.data.set.columns, &self.data.filled, scale, scaling.global());
+        Ranker { inputs, weights: vec![], expansion: Some(expansion), places: vec![] }
     }
 
-    fn fitted(&self, (set, units): Units, outcome: Outcome, chosen: Option<Chosen>, refit: bool) -> Fitted {
+    fn fitted(&self, (set, units): Units, outcome: Outcome, chosen: Option<Chosen>, refit: bool) -> Fitted<Rank> {
         let mut settings = outcome.at.settings(self.learner.choices().kernels.form);
         settings.extend(self.learner.choices().kernels.settings());
         settings.extend(self.learner.own_settings());
@@ -607,17 +603,19 @@ impl<L: KernelLearner> Search<'_, L> {
             settings,
             asked: asked(self.learner),
             data: self.data.set.digest(),
-            rows: units.iter().map(|&q| set.span(q as usize).len()).sum(),
-            queries: units.len(),
-            flat_queries: flat,
-            examples: pairs_of(set, units),
-            example: "pair".into(),
+            notes: RankNotes {
+                rows: units.iter().map(|&q| set.span(q as usize).len()).sum(),
+                queries: units.len(),
+                flat_queries: flat,
+                examples: pairs_of(set, units),
+                example: "pair".into(),
+                core: Some(outcome.fit.core),
+            },
             report: outcome.fit.report,
-            core: Some(outcome.fit.core),
             refit,
             chosen,
             seed: self.data.seed,
         };
-        Fitted { ranker: outcome.ranker, facts, journal: None }
+        Fitted { model: outcome.ranker, facts, journal: None }
     }
 }

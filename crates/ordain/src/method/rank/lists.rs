@@ -5,9 +5,10 @@ use crate::error::{Error, Result};
 use crate::method::rank::rankmatch::PlaceDiscount;
 use crate::method::rank::search::Drawn;
 use crate::method::settings::positive;
-use crate::method::{Positive, Setting, Training};
+use crate::method::{Positive, Rank};
 use crate::structure::matching::places::MOST;
 use crate::surrogate::lists::{ListCases, PlaceValues, RightOrders};
+use crate::task::{Setting, Training};
 use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
@@ -69,6 +70,11 @@ pub(in crate::method) fn draws_value(draws: Option<Positive>) -> Value {
     draws.map_or("all".into(), |draws| draws.get().into())
 }
 
+/// Its value as text.
+pub(in crate::method) fn draws_text(draws: Option<Positive>) -> String {
+    draws.map_or("all".into(), |draws| draws.get().to_string())
+}
+
 /// Refuses a subset that is no list, and all pairs of lists that are no pairs.
 pub(in crate::method) fn check(subset: Subset, draws: Option<Positive>) -> Result<()> {
     let wrong = |expected: &str| {
@@ -109,7 +115,11 @@ impl ListSettings {
 }
 
 /// The lists of some queries, with what is right of them; queries of one grade are left out.
-pub(in crate::method) fn draw(data: &Training, units: &[u32], how: &ListSettings) -> Result<Drawn<ListCases>> {
+pub(in crate::method) fn draw(
+    data: &Training<'_, Rank>,
+    units: &[u32],
+    how: &ListSettings,
+) -> Result<Drawn<ListCases>> {
     let set = data.set;
     if set.weights.is_some() {
         return Err(Error::Data {

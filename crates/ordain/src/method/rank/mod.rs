@@ -3,7 +3,6 @@
 pub mod ballrank;
 mod core_documents;
 pub mod dorm;
-mod journal;
 pub(super) mod kernel_search;
 mod lists;
 pub(super) mod ranker;
@@ -11,12 +10,104 @@ pub mod rankmatch;
 pub mod ranksvm;
 pub(super) mod search;
 
+use crate::data::{self, Holds, Missing, RankSet};
+use crate::error::Result;
+use crate::method::registry::methods;
+use crate::metric::{Kind, Metric};
+use crate::task::{Methods, Task, Words};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
 pub use ballrank::BallRank;
 pub use core_documents::Choose;
 pub use dorm::Dorm;
-pub use journal::Journal;
 pub use kernel_search::Kernels;
 pub use lists::Subset;
-pub use ranker::{Contribution, PlaceProbabilities, Ranker};
+pub use ranker::{Contribution, PlaceProbabilities, RankPrediction, Ranker};
 pub use rankmatch::RankMatch;
 pub use ranksvm::{Documents, RankSvm};
+
+/// The task of ranking: queries with documents to an ordering.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rank {}
+
+impl Task for Rank {
+    const WORDS: &'static Words = &Words {
+        name: "rank",
+        does: "ranks",
+        unit: ["query", "queries"],
+        row: ["document", "documents"],
+        thing: ["document", "documents"],
+        curve: ["NDCG", "NDCG@k"],
+        empty: "nothing in it is relevant",
+        holds: "queries with documents",
+        file: Holds::Queries,
+        metrics: &["ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map"],
+    };
+    type Set = RankSet;
+    type Reading = Missing;
+    type Method = RankMethod;
+    type Model = Ranker;
+    type Notes = RankNotes;
+    const METHODS: Methods<RankMethod> = RankMethod::ALL;
+
+    fn read(parts: &[Vec<PathBuf>], how: &Missing) -> Result<(RankSet, Vec<Range<usize>>)> {
+        data::read(parts, *how)
+    }
+
+    fn write(set: &RankSet, path: &Path) -> Result<()> {
+        data::write(set, path)
+    }
+}
+
+methods! {
+    /// A method that ranks.
+    RankMethod of Rank {
+        /// RankSVM, linear or with a kernel.
+        "ranksvm" => RankSvm,
+        /// The exponential family over orders.
+        "rankmatch" => RankMatch,
+        /// Max-margin on subsets.
+        "dorm" => Dorm,
+        /// The Ball Ranking Machine.
+        "ballrank" => BallRank,
+    }
+}
+
+/// The metric of a choice by default.
+const CHOOSES_BY: Metric = Metric { kind: Kind::Ndcg, k: Some(10) };
+
+/// What is known of the training of a ranker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RankNotes {
+    /// Documents fitted on.
+    pub rows: usize,
+    /// Queries fitted on.
+    pub queries: usize,
+    /// Of these, queries without two different grades, which teach nothing.
+    pub flat_queries: usize,
+    /// Examples fitted on.
+    pub examples: f64,
+    /// What one of them is: a pair, a list, a subset.
+    pub example: String,
+    /// The support of a model with a kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<CoreFacts>,
+}
+
+/// The support of a model with a kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CoreFacts {
+    /// Core documents, one for each query that uses it.
+    pub documents: usize,
+    /// The core pairs of a ball.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<usize>,
+    /// `f = α'Hα` where a ball stopped, which is 1/(2P) at the optimum, P being the objective of the kernel RankSVM.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub f: Option<f64>,
+    /// How far f of a ball can be above its minimum, as a share of f.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<f64>,
+}

@@ -1,39 +1,46 @@
 //! A ranker: each document gets a score, a weighted sum of its scaled features, or of kernels at core documents.
 
-use crate::data::scale::{Affine, Scale, Scaling};
-use crate::data::{Aligned, Columns, Groups, Missing, RankSet};
+use crate::data::scale::{Scale, Scaling};
+use crate::data::{Groups, RankSet};
 use crate::error::{Error, Result};
 use crate::kernel::Expansion;
 use crate::matrix::{Features, dot_row};
+use crate::method::Rank;
+use crate::metric::{self, Convention, Evaluation, Metric};
 use crate::scorer::rows::{Rows, Work};
 use crate::structure::matching::places::{self, log_sum};
+use crate::task::{Inputs, Model, Ready};
 use crate::traits::Scorer;
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// Weights on scaled features, or a sum of kernels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranker {
+    /// What it needs to read a row.
+    pub inputs: Inputs,
     /// One weight per column; none with a kernel.
     pub weights: Vec<f64>,
     /// Core documents with their coefficients, of a model with a kernel.
     pub expansion: Option<Expansion>,
-    /// The columns, by name.
-    pub columns: Columns,
-    /// How they are scaled.
-    pub scale: Scale,
-    /// Offsets and factors of `scale=global`.
-    pub global: Option<Affine>,
-    /// What missing values mean.
-    pub missing: Missing,
-    /// What is put in their place, with `missing=mean`.
-    pub means: Option<Vec<f32>>,
-    /// What head places are worth, of models that give probabilities of places; else empty.
+    /// The values of the head places, of models with probabilities of places; else empty.
     pub places: Vec<f64>,
 }
 
-/// How likely a document stands where.
+/// What a ranker says of one query.
 #[derive(Clone, Debug, PartialEq)]
+pub struct RankPrediction {
+    /// The rows of the set, best first; ties in the order of the input.
+    pub order: Vec<usize>,
+    /// The score of each document of the query, in stored order.
+    pub scores: Vec<f64>,
+    /// The probabilities of places of each document, in stored order, if they were asked for.
+    pub places: Option<Vec<PlaceProbabilities>>,
+}
+
+/// How likely a document stands where.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct PlaceProbabilities {
     /// The probability of each head place.
     pub places: Vec<f64>,
@@ -60,17 +67,44 @@ pub struct Contribution {
     pub contribution: f64,
 }
 
-impl Ranker {
-    /// Makes data fit this model: columns by name, gaps filled. Returns the numbered columns in which they differ.
-    pub fn prepare(&self, set: &mut RankSet) -> Result<Aligned> {
-        let differ = set.align(&self.columns)?;
-        if self.missing != Missing::Error {
-            set.fill_missing(self.means.as_deref());
-        }
-        self.check_queries(set, &set.all())?;
-        Ok(differ)
+impl Model<Rank> for Ranker {
+    type Scaled = Scaling;
+
+    fn inputs(&self) -> &Inputs {
+        &self.inputs
     }
 
+    fn check(&self) -> Result<()> {
+        let d = self.inputs.columns.names.len();
+        let worth = self.places.len() <= places::MOST
+            && self.places.iter().all(|&c| c > 0.0)
+            && self.places.is_sorted_by(|a, b| a >= b);
+        let sized = match &self.expansion {
+            None => self.weights.len() == d,
+            Some(expansion) => self.weights.is_empty() && expansion.documents.cols() == d,
+        };
+        match self.inputs.fits() && worth && sized && self.inputs.scale != Scale::Matched {
+            true => Ok(()),
+            false => Err(Error::Data { expected: "a ranker whose parts fit".into(), found: "another".into() }),
+        }
+    }
+
+    /// Refuses queries without a scorer: a model with a scorer for each query (`blocks=true`) knows no other.
+    fn adapt(&self, set: &mut Cow<'_, RankSet>) -> Result<Vec<String>> {
+        self.check_queries(set, &set.all())?;
+        Ok(vec![])
+    }
+
+    fn scaled(&self, set: &RankSet) -> Scaling {
+        self.inputs.scaling(set, &set.all())
+    }
+
+    fn evaluate(&self, on: &Ready<'_, Rank>, units: &[u32], metrics: &[Metric], by: &Convention) -> Result<Evaluation> {
+        metric::evaluate(on.set(), units, &self.scores_of(on, units)?, metrics, by)
+    }
+}
+
+impl Ranker {
     /// Refuses queries for which the model has no scorer: one that has a scorer for each query by name (`blocks=true`) knows no other.
     pub fn check_queries(&self, set: &RankSet, units: &[u32]) -> Result<()> {
         let Some(expansion) = &self.expansion else { return Ok(()) };
@@ -88,31 +122,23 @@ impl Ranker {
         }
     }
 
-    /// The scaling of some queries, learned from each of them once.
-    fn scaling<'a>(&self, set: impl Into<Groups<'a>>, units: &[u32]) -> Scaling {
-        match &self.global {
-            Some(affine) => Scaling::Global(affine.clone()),
-            None => Scaling::of_units(self.scale, set, units),
-        }
-    }
-
-    /// The score of every document, in stored order; the set must be [prepared](Self::prepare).
+    /// The score of every document, in stored order.
     ///
     /// O(values), in parallel over queries.
     ///
     /// # Errors
     ///
-    /// [`Error::Data`] for other columns than those of the model; [`Error::Score`] naming the first document whose score is not finite.
-    pub fn scores(&self, set: &RankSet) -> Result<Vec<f64>> {
-        self.scores_of(set, &set.all())
+    /// [`Error::Score`] naming the first document whose score is not finite.
+    pub fn scores(&self, on: &Ready<'_, Rank>) -> Result<Vec<f64>> {
+        self.scores_of(on, &on.set().all())
     }
 
     /// The scores of rows that have the columns of the model, whatever their queries, to the bit those of [`Self::scores`];
-    /// `None` where a score depends on the query, or comes of a kernel.
+    /// `None` if a score depends on the query, or comes of a kernel.
     ///
     /// O(values), in parallel over rows: each value is read once.
     pub fn row_scores(&self, features: &Features) -> Option<Vec<f64>> {
-        let scaling = match (&self.global, self.scale) {
+        let scaling = match (&self.inputs.global, self.inputs.scale) {
             (Some(affine), _) => Scaling::Global(affine.clone()),
             (None, Scale::None) => Scaling::None,
             _ => return None,
@@ -125,9 +151,8 @@ impl Ranker {
     /// The scores of some queries; 0 elsewhere. Errors as [`Self::scores`].
     ///
     /// O(values of these queries), and a number per document of the set.
-    pub fn scores_of(&self, set: &RankSet, units: &[u32]) -> Result<Vec<f64>> {
-        self.columns.check(&set.features, &set.columns)?;
-        self.scores_with(set, units, &self.scaling(set, units))
+    pub fn scores_of(&self, on: &Ready<'_, Rank>, units: &[u32]) -> Result<Vec<f64>> {
+        self.scores_with(on.set(), units, on.scaled(self)?)
     }
 
     /// The scores of some queries under a scaling that was learned before; 0 elsewhere.
@@ -137,13 +162,27 @@ impl Ranker {
         Ok(scores)
     }
 
+    /// What the model says of some queries; with the probabilities of places if they are asked for.
+    ///
+    /// O(values), and O(n k 2^k) for the exact probabilities of k head places of n documents. In parallel over queries.
+    pub fn predict(&self, on: &Ready<'_, Rank>, units: &[u32], probabilities: bool) -> Result<Vec<RankPrediction>> {
+        if probabilities {
+            self.need_places()?;
+        }
+        let (set, scores) = (on.set(), self.scores_of(on, units)?);
+        let one = |&q: &u32| {
+            let own = &scores[set.span(q as usize)];
+            let places = probabilities.then(|| self.places_by(set, q as usize, own)).transpose()?;
+            Ok(RankPrediction { order: set.order(q as usize, own), scores: own.to_vec(), places })
+        };
+        units.par_iter().with_min_len(if probabilities { 1 } else { 64 }).map(one).collect()
+    }
+
     /// The scores of the documents of query `q`. O(values of the query).
-    fn scores_in(&self, set: &RankSet, q: usize) -> Result<Vec<f64>> {
-        self.columns.check(&set.features, &set.columns)?;
-        let (group, span) = (Groups::from(set).one(q), set.span(q));
-        let scaling = self.scaling(group, &[0]);
-        let rows = Rows::new(group, &[0], &scaling);
-        let mut scores = vec![0.0; span.len()];
+    fn scores_in(&self, on: &Ready<'_, Rank>, q: usize) -> Result<Vec<f64>> {
+        let (set, units) = (on.set(), [q as u32]);
+        let rows = Rows::new(set, &units, on.scaled(self)?);
+        let mut scores = vec![0.0; set.span(q).len()];
         match &self.expansion {
             None => rows.scores(0, &self.weights, &mut scores, &mut Work::default()),
             Some(expansion) => {
@@ -152,7 +191,7 @@ impl Ranker {
                 }
             }
         }
-        self.finite(set, span.start, &scores)?;
+        self.finite(set, set.span(q).start, &scores)?;
         Ok(scores)
     }
 
@@ -200,18 +239,16 @@ impl Ranker {
     }
 
     /// The features of the documents of some queries as the model sees them, scaled, row after row.
-    pub fn scaled(&self, set: &RankSet, units: &[u32]) -> Result<Vec<f32>> {
-        self.columns.check(&set.features, &set.columns)?;
-        let scaling = self.scaling(set, units);
-        let rows = Rows::new(set, units, &scaling);
+    pub fn scaled_rows(&self, on: &Ready<'_, Rank>, units: &[u32]) -> Result<Vec<f32>> {
+        let rows = Rows::new(on.set(), units, on.scaled(self)?);
         Ok((0..units.len()).flat_map(|n| rows.dense(n)).collect())
     }
 
-    /// The scores of documents whose features are [scaled](Self::scaled), by the scorer for queries of this name; `None` where there is none.
+    /// The scores of documents whose features are [scaled](Self::scaled_rows), by the scorer for queries of this name; `None` where there is none.
     ///
     /// With it the function can be seen where there is no document.
     pub fn scores_of_scaled(&self, query: &str, docs: &[f32]) -> Option<Vec<f64>> {
-        let d = self.columns.names.len().max(1);
+        let d = self.inputs.columns.names.len().max(1);
         if let Some(expansion) = &self.expansion {
             let mut scores = vec![0.0; docs.len() / d];
             expansion.scores(expansion.part(query)?, docs, &mut scores);
@@ -224,22 +261,9 @@ impl Ranker {
     ///
     /// Exact, O(n k 2^k). Below the head all orders are as likely, so a document that is not in the head of k has the mean
     /// rank k + (n − k + 1)/2.
-    pub fn place_probabilities(&self, set: &RankSet, q: usize) -> Result<Vec<PlaceProbabilities>> {
+    pub fn place_probabilities(&self, on: &Ready<'_, Rank>, q: usize) -> Result<Vec<PlaceProbabilities>> {
         self.need_places()?;
-        self.places_by(set, q, &self.scores_in(set, q)?)
-    }
-
-    /// [`Self::place_probabilities`] of all queries `units` with their scores, which are found once for both; 0 in scores elsewhere.
-    pub fn all_place_probabilities(
-        &self,
-        set: &RankSet,
-        units: &[u32],
-    ) -> Result<(Vec<f64>, Vec<Vec<PlaceProbabilities>>)> {
-        self.need_places()?;
-        let scores = self.scores_of(set, units)?;
-        let one = |&q: &u32| self.places_by(set, q as usize, &scores[set.span(q as usize)]);
-        let places: Result<Vec<_>> = units.par_iter().map(one).collect();
-        Ok((scores, places?))
+        self.places_by(on.set(), q, &self.scores_in(on, q)?)
     }
 
     fn need_places(&self) -> Result<()> {
@@ -278,18 +302,17 @@ impl Ranker {
     ///
     /// The contributions add up to the difference of the scores.
     /// With a kernel the weight of a feature is its mean slope on the straight way from one document to the other.
-    pub fn explain(&self, set: &RankSet, q: usize, above: usize, below: usize) -> Result<Vec<Contribution>> {
-        self.scores_in(set, q)?; // what has no score has no reasons
-        let group = Groups::from(set).one(q);
-        let scaling = self.scaling(group, &[0]);
+    pub fn explain(&self, on: &Ready<'_, Rank>, q: usize, above: usize, below: usize) -> Result<Vec<Contribution>> {
+        self.scores_in(on, q)?; // what has no score has no reasons
+        let (set, scaling) = (on.set(), on.scaled(self)?);
         let slope = self.expansion.as_ref().map(|expansion| {
-            let lines = Rows::new(group, &[0], &scaling).dense(0);
+            let lines = Rows::new(set, &[q as u32], scaling).dense(0);
             let (d, start) = (set.features.cols(), set.span(q).start);
             let line = |row: usize| &lines[(row - start) * d..(row - start + 1) * d];
             let part = expansion.part(set.query(q));
             part.map_or(vec![0.0; d], |part| expansion.mean_slope(part, line(below), line(above)))
         });
-        Ok(contributions(group, 0, &scaling, slope.as_ref().unwrap_or(&self.weights), above, below))
+        Ok(contributions(set, q, scaling, slope.as_ref().unwrap_or(&self.weights), above, below))
     }
 }
 
@@ -339,7 +362,7 @@ pub(in crate::method) fn contributions<'a>(
     let (set, units) = (set.into(), [q as u32]);
     let (d, start) = (weights.len(), set.span(q).start);
     let rows = Rows::new(set, &units, scaling);
-    // a row is where a one in its place comes back to
+    // row i of A is Aᵀeᵢ
     let line = |row: usize| {
         let (mut out, mut one) = (vec![0.0; d], vec![0.0; set.span(q).len()]);
         one[row - start] = 1.0;
@@ -368,6 +391,8 @@ pub(in crate::method) fn contributions<'a>(
 #[allow(clippy::unwrap_used, clippy::panic)] // a test may panic
 mod tests {
     use super::*;
+    use crate::data::Filled;
+    use crate::data::scale::Affine;
     use crate::data::synthetic::Synthetic;
     use crate::matrix::Csr;
 
@@ -389,36 +414,25 @@ mod tests {
         sparse.features = Features::Sparse(Csr::new(ends, columns, values, dense.features.cols()));
         for set in [dense, sparse] {
             for scale in [Scale::None, Scale::Global] {
-                let ranker = Ranker {
-                    weights: (0..set.features.cols()).map(|j| (j as f64).sin()).collect(),
-                    expansion: None,
-                    columns: set.columns.clone(),
-                    scale,
-                    global: (scale == Scale::Global).then(|| Affine::standard(&set.features, 0..set.rows())),
-                    missing: Missing::Error,
-                    means: None,
-                    places: vec![],
-                };
-                let all = ranker.scores(&set).unwrap();
+                let ranker = ranker(&set, scale);
+                let ready = ranker.prepare(&set).unwrap();
+                let all = ranker.scores(&ready).unwrap();
                 assert_eq!(ranker.row_scores(&set.features), Some(all.clone()), "{scale:?}");
                 for q in 0..set.len() {
-                    let some = ranker.scores_of(&set, &[q as u32]).unwrap();
+                    let some = ranker.scores_of(&ready, &[q as u32]).unwrap();
                     assert_eq!(all[set.span(q)], some[set.span(q)], "{scale:?} {q}");
-                    assert_eq!(all[set.span(q)], ranker.scores_in(&set, q).unwrap(), "{scale:?} {q}");
+                    assert_eq!(all[set.span(q)], ranker.scores_in(&ready, q).unwrap(), "{scale:?} {q}");
                 }
             }
         }
     }
 
     fn ranker(set: &RankSet, scale: Scale) -> Ranker {
+        let global = (scale == Scale::Global).then(|| Affine::standard(&set.features, 0..set.rows()));
         Ranker {
+            inputs: Inputs::new(&set.columns, &Filled::default(), scale, global.as_ref()),
             weights: (0..set.features.cols()).map(|j| (j as f64).sin()).collect(),
             expansion: None,
-            columns: set.columns.clone(),
-            scale,
-            global: (scale == Scale::Global).then(|| Affine::standard(&set.features, 0..set.rows())),
-            missing: Missing::Error,
-            means: None,
             places: vec![1.0, 0.5],
         }
     }
@@ -430,15 +444,19 @@ mod tests {
         let set = Synthetic { queries: 300, documents: (1, 40), ..Synthetic::default() }.make();
         for scale in [Scale::Query, Scale::Minmax] {
             let ranker = ranker(&set, scale);
-            let (all, few) = (set.all(), [7u32, 3, 200]);
-            assert_eq!(learned::by(|| drop(ranker.scores(&set).unwrap())), 300);
-            assert_eq!(learned::by(|| drop(ranker.scores_of(&set, &few).unwrap())), 3);
-            assert_eq!(learned::by(|| drop(ranker.scaled(&set, &few).unwrap())), 3);
-            assert_eq!(learned::by(|| drop(ranker.all_place_probabilities(&set, &all).unwrap())), 300);
-            let one_by_one = || (0..300).for_each(|q| drop(ranker.place_probabilities(&set, q).unwrap()));
-            assert_eq!(learned::by(one_by_one), 300);
-            let at = set.span(200).start;
-            assert_eq!(learned::by(|| drop(ranker.explain(&set, 200, at, at).unwrap())), 2); // its score, and why
+            let few = [7u32, 3, 200];
+            let mut ready = None;
+            assert_eq!(learned::by(|| ready = Some(ranker.prepare(&set).unwrap())), 300);
+            let (ready, at) = (ready.unwrap(), set.span(200).start);
+            let asked = || {
+                ranker.scores(&ready).unwrap();
+                ranker.scores_of(&ready, &few).unwrap();
+                ranker.scaled_rows(&ready, &few).unwrap();
+                ranker.predict(&ready, &set.all(), true).unwrap();
+                (0..300).for_each(|q| drop(ranker.place_probabilities(&ready, q).unwrap()));
+                ranker.explain(&ready, 200, at, at).unwrap();
+            };
+            assert_eq!(learned::by(asked), 0);
         }
     }
 
@@ -447,12 +465,15 @@ mod tests {
         let set = Synthetic { queries: 50, documents: (1, 9), ..Synthetic::default() }.make();
         for scale in [Scale::None, Scale::Global, Scale::Query, Scale::Minmax] {
             let ranker = ranker(&set, scale);
-            let (all, few) = (ranker.scores(&set).unwrap(), [40u32, 3, 17]);
-            let some = ranker.scores_of(&set, &few).unwrap();
-            let (_, places) = ranker.all_place_probabilities(&set, &few).unwrap();
-            for (&q, places) in few.iter().zip(&places) {
-                assert_eq!(all[set.span(q as usize)], some[set.span(q as usize)]);
-                assert_eq!(ranker.place_probabilities(&set, q as usize).unwrap(), *places);
+            let ready = ranker.prepare(&set).unwrap();
+            let (all, few) = (ranker.scores(&ready).unwrap(), [40u32, 3, 17]);
+            let some = ranker.scores_of(&ready, &few).unwrap();
+            for (&q, said) in few.iter().zip(&ranker.predict(&ready, &few, true).unwrap()) {
+                let q = q as usize;
+                assert_eq!(all[set.span(q)], some[set.span(q)]);
+                assert_eq!(all[set.span(q)], said.scores);
+                assert!(said.order.windows(2).all(|pair| all[pair[0]] >= all[pair[1]]));
+                assert_eq!(Some(ranker.place_probabilities(&ready, q).unwrap()), said.places);
             }
             let asked: usize = few.iter().map(|&q| set.span(q as usize).len()).sum();
             assert!(some.iter().filter(|&&s| s != 0.0).count() <= asked);
@@ -467,37 +488,43 @@ mod tests {
         let Features::Dense(m) = &mut set.features else { panic!("made dense") };
         let cols = ranker.weights.len();
         m.values_mut()[7 * cols + 1] = 1e30; // the second document of the third query
-        let text = ranker.scores(&set).unwrap_err().to_string();
+        let ready = ranker.prepare(&set).unwrap();
+        let text = ranker.scores(&ready).unwrap_err().to_string();
         let place =
             format!("query {:?}, document {:?}: expected a finite score, found inf", set.query(2), set.document(7));
         assert!(text.starts_with(&place) && text.contains("scale="), "{text}");
-        assert!(ranker.scores_of(&set, &[0, 1]).is_ok());
+        assert!(ranker.scores_of(&ready, &[0, 1]).is_ok());
         for refused in [
-            ranker.scores_of(&set, &[2]).unwrap_err(),
-            ranker.place_probabilities(&set, 2).unwrap_err(),
-            ranker.all_place_probabilities(&set, &[2]).unwrap_err(),
-            ranker.explain(&set, 2, 6, 8).unwrap_err(),
+            ranker.scores_of(&ready, &[2]).unwrap_err(),
+            ranker.place_probabilities(&ready, 2).unwrap_err(),
+            ranker.predict(&ready, &[2], true).unwrap_err(),
+            ranker.explain(&ready, 2, 6, 8).unwrap_err(),
         ] {
             assert!(matches!(refused, Error::Score { .. }), "{refused}");
         }
     }
 
     #[test]
-    fn other_columns_are_refused() {
-        let set = Synthetic { queries: 4, features: 5, ..Synthetic::default() }.make();
-        let ranker = ranker(&set, Scale::Query);
-        let narrow = Synthetic { queries: 4, features: 3, ..Synthetic::default() }.make();
-        let mut renamed = set.clone();
-        renamed.columns.names.swap(1, 2);
-        for (other, found) in [(narrow, "3 columns"), (renamed, "column 2: `prepare`")] {
-            let all = [
-                ranker.scores(&other).unwrap_err(),
-                ranker.scores_of(&other, &[1]).unwrap_err(),
-                ranker.scaled(&other, &[1]).unwrap_err(),
-                ranker.place_probabilities(&other, 1).unwrap_err(),
-                ranker.explain(&other, 0, 0, 1).unwrap_err(),
-            ];
-            all.iter().for_each(|error| assert!(error.to_string().contains(found), "{error}"));
-        }
+    fn other_columns_are_refused_and_columns_in_another_order_are_found() {
+        let mut set = Synthetic { queries: 4, features: 5, ..Synthetic::default() }.make();
+        set.columns = crate::data::Columns::of(["a", "b", "c", "d", "e"].map(str::to_owned).to_vec());
+        let (ranker, scores) =
+            (ranker(&set, Scale::Query), |ranker: &Ranker, set: &RankSet| ranker.scores(&ranker.prepare(set)?));
+        let mut narrow = Synthetic { queries: 4, features: 3, ..Synthetic::default() }.make();
+        narrow.columns = crate::data::Columns::of(["a", "b", "c"].map(str::to_owned).to_vec());
+        assert!(matches!(ranker.prepare(&narrow), Err(Error::Features { .. })));
+        let mut moved = set.clone();
+        moved.features = set.features.select_columns(&[Some(1), Some(0), Some(2), Some(3), Some(4)]);
+        moved.columns.names.swap(0, 1);
+        assert_eq!(scores(&ranker, &moved).unwrap(), scores(&ranker, &set).unwrap());
+    }
+
+    #[test]
+    fn a_set_that_another_model_prepared_is_refused() {
+        let set = Synthetic { queries: 4, ..Synthetic::default() }.make();
+        let (one, other) = (ranker(&set, Scale::Query), ranker(&set, Scale::Minmax));
+        let ready = one.prepare(&set).unwrap();
+        assert!(one.scores(&ready).is_ok());
+        assert!(other.scores(&ready).unwrap_err().to_string().contains("another model prepared"));
     }
 }

@@ -2,15 +2,18 @@
 
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
-use crate::method::rank::lists::{self, DRAWS, ListSettings, SHARE, Subset, draw, draws, draws_value};
+use crate::method::rank::CHOOSES_BY;
+use crate::method::rank::lists::{self, DRAWS, ListSettings, SHARE, Subset, draw, draws, draws_text, draws_value};
 use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
-use crate::method::settings::{self, Common, SCALE, accuracy, count, one_of, ridge, steps};
-use crate::method::{Choice, Fitted, Positive, Setting, Training};
+use crate::method::settings::{self, Common, SCALE, accuracy, count, name_of, one_of, ridge, steps};
+use crate::method::{Choice, Positive, Rank};
+use crate::metric::Metric;
 use crate::risk::Empirical;
 use crate::solver::lbfgs::Lbfgs;
 use crate::solver::run::{Watch, run};
 use crate::structure::matching::places::MOST;
 use crate::surrogate::lists::{ListLikelihood, RightOrders};
+use crate::task::{Fitted, Method, Setting, Training, Written};
 use crate::traits::{Solver, Stop, Surrogate};
 use serde_json::{Map, Value};
 
@@ -34,10 +37,10 @@ pub enum PlaceDiscount {
 /// Prediction sorts. Fitted by L-BFGS that starts from the curvature at zero.
 ///
 /// ```
-/// use ordain::{method::{RankMatch, Training}, solver::run::Watch};
+/// use ordain::{method::RankMatch, solver::run::Watch, task::{Method, Model, Training}};
 /// let set = ordain::data::synthetic::Synthetic::default().make();
 /// let model = RankMatch::default().fit(&Training::new(&set, &set.all()), &Watch::NOBODY)?;
-/// let places = model.ranker.place_probabilities(&set, 0)?;
+/// let places = model.model.place_probabilities(&model.model.prepare(&set)?, 0)?;
 /// assert!((places.iter().map(|document| document.places[0]).sum::<f64>() - 1.0).abs() < 1e-9);
 /// # Ok::<(), ordain::Error>(())
 /// ```
@@ -116,7 +119,43 @@ impl RankMatch {
         accuracy("1e-4", "the norm of the gradient at which a fit stops, relative to the one at zero"),
     ];
 
-    pub(in crate::method) fn set(&mut self, name: &str, value: &str) -> Result<()> {
+    fn discount(&self) -> PlaceDiscount {
+        let usual = if self.subset == Subset::Full { PlaceDiscount::Log } else { PlaceDiscount::Linear };
+        self.discount.unwrap_or(usual)
+    }
+
+    fn lists(&self) -> ListSettings {
+        ListSettings {
+            subset: self.subset,
+            places: self.places,
+            discount: self.discount(),
+            ties: self.ties,
+            draws: self.draws,
+        }
+    }
+}
+
+impl Method<Rank> for RankMatch {
+    fn name(&self) -> &'static str {
+        "rankmatch"
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        Self::SETTINGS
+    }
+
+    fn get(&self, name: &str) -> Option<String> {
+        match name {
+            "subset" => Some(self.subset.to_string()),
+            "places" => Some(self.places.to_string()),
+            "discount" => self.discount.map(|discount| name_of(&discount, &DISCOUNTS).into()),
+            "ties" => Some(name_of(&self.ties, &TIES).into()),
+            "draws" => Some(draws_text(self.draws)),
+            _ => settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol),
+        }
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
         let Self { scale, lambda, max_iter, tol, .. } = self;
         if (Common { scale, lambda, max_iter, tol }).set(name, value)? {
             return Ok(());
@@ -137,23 +176,8 @@ impl RankMatch {
         Ok(())
     }
 
-    fn discount(&self) -> PlaceDiscount {
-        let usual = if self.subset == Subset::Full { PlaceDiscount::Log } else { PlaceDiscount::Linear };
-        self.discount.unwrap_or(usual)
-    }
-
-    fn lists(&self) -> ListSettings {
-        ListSettings {
-            subset: self.subset,
-            places: self.places,
-            discount: self.discount(),
-            ties: self.ties,
-            draws: self.draws,
-        }
-    }
-
     /// Refuses settings that do not go together.
-    pub fn check(&self) -> Result<()> {
+    fn check(&self) -> Result<()> {
         settings::check(self.scale, self.max_iter)?;
         if !(1..=MOST).contains(&self.places) {
             return Err(Error::Setting {
@@ -165,9 +189,23 @@ impl RankMatch {
         lists::check(self.subset, self.draws)
     }
 
-    /// Fits a ranker, choosing what is left open on validation queries.
-    pub fn fit(&self, data: &Training, watch: &Watch) -> Result<Fitted> {
-        self.check()?;
+    fn chooses(&self) -> bool {
+        self.choices().open()
+    }
+
+    fn chooses_by(&self) -> Metric {
+        CHOOSES_BY
+    }
+
+    fn resumes(&self) -> bool {
+        true
+    }
+
+    fn written(&self) -> Written {
+        Written { asked: self.choices().asked(), settings: self.used() }
+    }
+
+    fn learn(&self, data: &Training<'_, Rank>, watch: &Watch) -> Result<Fitted<Rank>> {
         fit(self, data, watch)
     }
 }
@@ -176,15 +214,11 @@ impl Learner for RankMatch {
     type Examples = ListLikelihood;
     type Carry = ();
 
-    fn name(&self) -> &'static str {
-        "rankmatch"
-    }
-
     fn choices(&self) -> Choices {
         Choices { scale: self.scale, lambda: self.lambda, default: LAMBDA, path: &PATH }
     }
 
-    fn draw(&self, data: &Training, units: &[u32]) -> Result<Drawn<ListLikelihood>> {
+    fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<ListLikelihood>> {
         let drawn = draw(data, units, &self.lists())?;
         Ok(Drawn { units: drawn.units, examples: ListLikelihood(drawn.examples), count: drawn.count, kind: drawn.kind })
     }
@@ -204,7 +238,7 @@ impl Learner for RankMatch {
         Ok(Solved { theta: solver.theta().to_vec(), report, carry: (), state })
     }
 
-    fn settings(&self) -> Map<String, Value> {
+    fn used(&self) -> Map<String, Value> {
         let ties = TIES.iter().find(|(_, ties)| *ties == self.ties).map_or("", |(name, _)| name);
         let discount = if self.discount() == PlaceDiscount::Log { "log" } else { "linear" };
         Map::from_iter([

@@ -3,16 +3,19 @@
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
 use crate::kernel::Form;
+use crate::method::rank::CHOOSES_BY;
 use crate::method::rank::core_documents::{self, Choose, CoreFit, Fitting};
 use crate::method::rank::kernel_search::{self, KernelChoices, KernelFit, KernelLearner, KernelProblem, Kernels};
 use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
-use crate::method::settings::{self, Common, SCALE, above_0, accuracy, count, one_of, ridge, serves, steps};
-use crate::method::{Choice, CoreFacts, Fitted, Positive, Setting, Training};
+use crate::method::settings::{self, Common, SCALE, above_0, accuracy, count, name_of, one_of, ridge, serves, steps};
+use crate::method::{Choice, CoreFacts, Positive, Rank};
+use crate::metric::Metric;
 use crate::risk::Empirical;
 use crate::scorer::kernel_rows::Gram;
 use crate::solver::newton::{Memory, Newton};
 use crate::solver::run::{Report, Watch, run};
 use crate::surrogate::pair_hinge::PairHinge;
+use crate::task::{Fitted, Method, Setting, Training, Written};
 use crate::traits::{Solver, Stop, Surrogate};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
@@ -66,13 +69,13 @@ const LARGE: usize = 2_000_000;
 /// budget of core documents: drawn by how hard the loss pulls at them, in growing batches, and pruned (`choose=dual`).
 ///
 /// ```
-/// use ordain::{method::{RankSvm, Training}, metric, solver::run::Watch};
+/// use ordain::{method::RankSvm, metric::Convention, solver::run::Watch, task::{Method, Model, Training}};
 /// let set = ordain::data::synthetic::Synthetic::default().make();
 /// let all = set.all();
 /// let (train, test) = all.split_at(200);
 /// let model = RankSvm::default().fit(&Training::new(&set, train), &Watch::NOBODY)?;
-/// let scores = model.ranker.scores(&set)?;
-/// let quality = metric::evaluate(&set, test, &scores, &["ndcg@10".parse()?], &metric::Convention::STANDARD)?;
+/// let ready = model.model.prepare(&set)?;
+/// let quality = model.model.evaluate(&ready, test, &["ndcg@10".parse()?], &Convention::STANDARD)?;
 /// assert!(quality.mean(0) > 0.7);
 /// # Ok::<(), ordain::Error>(())
 /// ```
@@ -154,7 +157,41 @@ impl RankSvm {
         accuracy("1e-5", "the norm of the gradient at which a fit stops, relative to the one at zero"),
     ];
 
-    pub(in crate::method) fn set(&mut self, name: &str, value: &str) -> Result<()> {
+    /// Whether it is the linear machine, whose model is one weight per feature.
+    pub fn is_linear(&self) -> bool {
+        self.kernels.form == Form::Linear && !self.kernels.blocks
+    }
+}
+
+impl Method<Rank> for RankSvm {
+    fn name(&self) -> &'static str {
+        "ranksvm"
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        Self::SETTINGS
+    }
+
+    fn get(&self, name: &str) -> Option<String> {
+        let text = match name {
+            "weight" => self.weight.name().to_owned(),
+            "documents" => match self.documents {
+                Documents::Auto => "auto".into(),
+                Documents::All => "all".into(),
+                Documents::Most(most) => most.to_string(),
+            },
+            "choose" => name_of(&self.choose, &CHOOSE).to_owned(),
+            _ => {
+                return self
+                    .kernels
+                    .get(name)
+                    .or_else(|| settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol));
+            }
+        };
+        Some(text)
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
         let Self { scale, lambda, max_iter, tol, .. } = self;
         if (Common { scale, lambda, max_iter, tol }).set(name, value)? || self.kernels.set(name, value)? {
             return Ok(());
@@ -172,10 +209,10 @@ impl RankSvm {
     /// Refuses settings that do not go together.
     ///
     /// ```
-    /// use ordain::method::{Documents, RankSvm};
+    /// use ordain::{method::{Documents, RankSvm}, task::Method};
     /// assert!(RankSvm { documents: Documents::Most(50), ..RankSvm::default() }.check().is_err()); // of a kernel
     /// ```
-    pub fn check(&self) -> Result<()> {
+    fn check(&self) -> Result<()> {
         settings::check(self.scale, self.max_iter)?;
         self.kernels.check()?;
         if self.documents == Documents::Most(0) {
@@ -187,14 +224,19 @@ impl RankSvm {
         serves("choose", self.choose != Choose::Dual, kernel, "a kernel (kernel=rbf, …)", "kernel=linear")
     }
 
-    /// Whether it is the linear machine, whose model is one weight per feature.
-    pub fn is_linear(&self) -> bool {
-        self.kernels.form == Form::Linear && !self.kernels.blocks
+    fn chooses(&self) -> bool {
+        if self.is_linear() { Learner::choices(self).open() } else { kernel_search::open(self) }
     }
 
-    /// Fits a ranker, choosing what is left open on validation queries.
-    pub fn fit(&self, data: &Training, watch: &Watch) -> Result<Fitted> {
-        self.check()?;
+    fn chooses_by(&self) -> Metric {
+        CHOOSES_BY
+    }
+
+    fn written(&self) -> Written {
+        Written { asked: Learner::choices(self).asked(), settings: self.used() }
+    }
+
+    fn learn(&self, data: &Training<'_, Rank>, watch: &Watch) -> Result<Fitted<Rank>> {
         if self.is_linear() { fit(self, data, watch) } else { kernel_search::fit(self, data, watch) }
     }
 }
@@ -205,10 +247,6 @@ const CHOOSE: [(&str, Choose); 3] =
 impl KernelLearner for RankSvm {
     /// The kernel matrices of all blocks, where the fit is exact.
     type Carry = Vec<Gram>;
-
-    fn name(&self) -> &'static str {
-        "ranksvm"
-    }
 
     fn choices(&self) -> KernelChoices {
         KernelChoices { scale: self.scale, lambda: self.lambda, kernels: self.kernels }
@@ -223,7 +261,7 @@ impl KernelLearner for RankSvm {
     }
 
     fn own_settings(&self) -> Map<String, Value> {
-        let mut all = Learner::settings(self);
+        let mut all = self.used();
         let documents = match self.documents {
             Documents::Auto => "auto".into(),
             Documents::All => "all".into(),
@@ -297,16 +335,12 @@ impl Learner for RankSvm {
     type Examples = Pairs;
     type Carry = Memory;
 
-    fn name(&self) -> &'static str {
-        "ranksvm"
-    }
-
     fn choices(&self) -> Choices {
         Choices { scale: self.scale, lambda: self.lambda, default: LAMBDA, path: &PATH }
     }
 
     /// The pairs of some queries with their weights; refuses data without a single pair.
-    fn draw(&self, data: &Training, units: &[u32]) -> Result<Drawn<Pairs>> {
+    fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<Pairs>> {
         let set = data.set;
         let units: Vec<u32> = units.iter().copied().filter(|&q| !set.is_flat(q as usize)).collect();
         let weights: Option<Vec<&[f64]>> =
@@ -343,7 +377,7 @@ impl Learner for RankSvm {
         Ok(Solved { theta: newton.theta().to_vec(), report, carry: newton.into_memory(), state: None })
     }
 
-    fn settings(&self) -> Map<String, Value> {
+    fn used(&self) -> Map<String, Value> {
         Map::from_iter([
             ("weight".into(), self.weight.name().into()),
             ("max_iter".into(), self.max_iter.into()),

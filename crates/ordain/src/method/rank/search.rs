@@ -2,28 +2,25 @@
 //! an interrupted fit stopped.
 
 use crate::data::scale::{Scale, Scaling};
-use crate::data::split;
 use crate::error::{Error, Result};
-use crate::method::rank::journal::Journal;
-use crate::method::{Candidate, Choice, Chosen, Facts, Fitted, Positive, Ranker, Task, Training};
-use crate::metric;
+use crate::method::{Choice, Positive, Rank, RankNotes, Ranker};
+use crate::metric::{self, Metric};
 use crate::scorer::rows::Rows;
 use crate::solver::run::{Report, Watch};
+use crate::task::{Candidate, Chosen, Facts, Fitted, Inputs, Journal, Method, Training, both};
 use crate::traits::{State, Stop};
 use serde_json::{Map, Value};
 
 /// The part of a linear method that is its own.
-pub(in crate::method) trait Learner {
+pub(in crate::method) trait Learner: Method<Rank> {
     /// What is learned from, drawn from queries once and used for every scaling and λ.
     type Examples;
     /// What one fit leaves to the next on the same examples and scaling.
     type Carry: Default;
-    /// The name of the method.
-    fn name(&self) -> &'static str;
     /// What is left to choose.
     fn choices(&self) -> Choices;
     /// Examples of some queries; refuses data that teach nothing.
-    fn draw(&self, data: &Training, units: &[u32]) -> Result<Drawn<Self::Examples>>;
+    fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<Self::Examples>>;
     /// Fits at one λ, from a start, or from the state of an interrupted fit.
     fn solve(
         &self,
@@ -32,7 +29,7 @@ pub(in crate::method) trait Learner {
         watch: &Watch,
     ) -> Result<Solved<Self::Carry>>;
     /// All settings but scaling and λ, as they were used.
-    fn settings(&self) -> Map<String, Value>;
+    fn used(&self) -> Map<String, Value>;
     /// What head places are worth, of methods that give probabilities of places.
     fn places(&self) -> Vec<f64> {
         vec![]
@@ -138,28 +135,23 @@ struct Outcome {
 ///
 /// Every fit is written down in a [`Journal`]: an interrupted search goes on by doing the same again, with fits that were
 /// finished read off instead of made.
-pub(in crate::method) fn fit<L: Learner>(learner: &L, data: &Training, watch: &Watch) -> Result<Fitted> {
+pub(in crate::method) fn fit<L: Learner>(
+    learner: &L,
+    data: &Training<'_, Rank>,
+    watch: &Watch,
+) -> Result<Fitted<Rank>> {
     let choices = &learner.choices();
-    Task::Rank.check_metric(data.by.0)?;
-    data.set.need_grades()?;
-    let held_out;
-    let (train, valid): (&[u32], &[u32]) = match data.valid {
-        Some(valid) => (data.train, valid),
-        None if choices.open() && data.train.len() >= 5 => {
-            held_out = split::hold_out(data.train);
-            (&held_out.0, &held_out.1)
-        }
-        None => (data.train, &[]),
-    };
+    let (train, valid) = data.parts(choices.open());
     // a query that the metric leaves out says nothing about a choice
-    let says = |valid| {
+    let by = data.by(learner);
+    let counted = |valid| {
         let zeros = vec![0.0; data.set.rows()];
-        metric::evaluate(data.set, valid, &zeros, &[data.by.0], &data.by.1).map(|e| e.counted(0).len())
+        metric::evaluate(data.set, valid, &zeros, &[by], &data.convention).map(|e| e.counted(0).len())
     };
     let journal = data.resume.cloned().unwrap_or_default();
-    let mut work = Search { learner, data, watch, journal, asked: choices.asked() };
-    if choices.open() && !valid.is_empty() && says(valid)? > 0 {
-        return work.choose(choices, train, valid);
+    let mut work = Search { learner, data, by, watch, journal };
+    if choices.open() && !valid.is_empty() && counted(&valid)? > 0 {
+        return work.choose(choices, &train, &valid);
     }
     let drawn = learner.draw(data, data.train)?;
     (watch.tell)(0.0, "fitting");
@@ -169,25 +161,23 @@ pub(in crate::method) fn fit<L: Learner>(learner: &L, data: &Training, watch: &W
 
 struct Search<'a, L> {
     learner: &'a L,
-    data: &'a Training<'a>,
+    data: &'a Training<'a, Rank>,
+    by: Metric,
     watch: &'a Watch<'a>,
     journal: Journal,
-    asked: Map<String, Value>,
 }
 
 impl<L: Learner> Search<'_, L> {
-    fn choose(&mut self, choices: &Choices, train: &[u32], valid: &[u32]) -> Result<Fitted> {
+    fn choose(&mut self, choices: &Choices, train: &[u32], valid: &[u32]) -> Result<Fitted<Rank>> {
         let drawn = self.learner.draw(self.data, train)?;
         let (best, candidates) = self.search(choices, &drawn, train, valid)?;
-        let (metric, convention) = (self.data.by.0.to_string(), self.data.by.1.to_string());
-        let chosen = Some(Chosen { metric, convention, queries: valid.len(), candidates });
+        let chosen = Some(Chosen::new(self.by, &self.data.convention, valid.len(), candidates));
         if !self.data.refit || best.report.stop == Stop::Interrupted {
             return Ok(self.fitted(train, &drawn, best, chosen, false));
         }
         drop(drawn);
         (self.watch.tell)(0.98, "fitting on training and validation");
-        let mut both = [train, valid].concat();
-        both.sort_unstable();
+        let both = both(train, valid);
         let drawn = self.learner.draw(self.data, &both)?;
         match self.fit_one(&drawn, &both, best.at, Some(best.ranker.weights.clone())) {
             Err(Error::Interrupted) => {
@@ -207,7 +197,7 @@ impl<L: Learner> Search<'_, L> {
         train: &[u32],
         valid: &[u32],
     ) -> Result<(Outcome, Vec<Candidate>)> {
-        let (set, (metric, convention)) = (self.data.set, self.data.by);
+        let set = self.data.set;
         let points = choices.points();
         let mut candidates: Vec<Candidate> = vec![];
         let mut best: Option<Outcome> = None;
@@ -226,9 +216,9 @@ impl<L: Learner> Search<'_, L> {
                 (theta, carry) = (solved.theta, solved.carry);
                 let ranker = self.ranker(theta.clone(), at.scale, &scaling);
                 let scores = ranker.scores_with(set, valid, &scaling)?;
-                let value = metric::evaluate(set, valid, &scores, &[metric], &convention)?.mean(0);
+                let value = metric::evaluate(set, valid, &scores, &[self.by], &self.data.convention)?.mean(0);
                 candidates.push(Candidate { settings: at.settings(), value });
-                if best.as_ref().is_none_or(|best| value > best.value) {
+                if best.as_ref().is_none_or(|best| self.by.better(value, best.value)) {
                     best = Some(Outcome { at, value, ranker, report: solved.report });
                 }
                 if self.watch.stopped() {
@@ -271,17 +261,8 @@ impl<L: Learner> Search<'_, L> {
     }
 
     fn ranker(&self, weights: Vec<f64>, scale: Scale, scaling: &Scaling) -> Ranker {
-        let data = self.data;
-        Ranker {
-            weights,
-            expansion: None,
-            columns: data.set.columns.clone(),
-            scale,
-            global: if let Scaling::Global(affine) = scaling { Some(affine.clone()) } else { None },
-            missing: data.missing,
-            means: data.means.map(<[f32]>::to_vec),
-            places: self.learner.places(),
-        }
+        let inputs = Inputs::new(&self.data.set.columns, &self.data.filled, scale, scaling.global());
+        Ranker { inputs, weights, expansion: None, places: self.learner.places() }
     }
 
     fn fitted(
@@ -291,27 +272,29 @@ impl<L: Learner> Search<'_, L> {
         outcome: Outcome,
         chosen: Option<Chosen>,
         refit: bool,
-    ) -> Fitted {
+    ) -> Fitted<Rank> {
         let data = self.data;
         let mut settings = outcome.at.settings();
-        settings.extend(self.learner.settings());
+        settings.extend(self.learner.used());
         let facts = Facts {
             method: self.learner.name().into(),
             settings,
-            asked: self.asked.clone(),
+            asked: self.learner.written().asked,
             data: data.set.digest(),
-            rows: units.iter().map(|&q| data.set.span(q as usize).len()).sum(),
-            queries: units.len(),
-            flat_queries: units.len() - drawn.units.len(),
-            examples: drawn.count,
-            example: drawn.kind.into(),
+            notes: RankNotes {
+                rows: units.iter().map(|&q| data.set.span(q as usize).len()).sum(),
+                queries: units.len(),
+                flat_queries: units.len() - drawn.units.len(),
+                examples: drawn.count,
+                example: drawn.kind.into(),
+                core: None,
+            },
             report: outcome.report,
-            core: None,
             refit,
             chosen,
             seed: data.seed,
         };
         let journal = (outcome.report.stop == Stop::Interrupted).then(|| self.journal.rewound());
-        Fitted { ranker: outcome.ranker, facts, journal }
+        Fitted { model: outcome.ranker, facts, journal }
     }
 }

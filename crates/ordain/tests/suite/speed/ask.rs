@@ -3,10 +3,12 @@
 
 use super::{at_most, seconds};
 use ordain::ask::{Count, Known, Strategy, next};
+use ordain::data::scale::Scale;
 use ordain::data::{Columns, Missing};
 use ordain::method::{Annotator, CountModel, LabelWork, OneVsRest, Scored, Trainer};
 use ordain::random::Random;
 use ordain::structure::star::{Clamp, Star};
+use ordain::task::Inputs;
 
 const N: usize = 1000;
 const C: usize = 5;
@@ -15,11 +17,14 @@ const K: usize = 12;
 fn model(random: &mut Random, trainer: Trainer) -> Annotator {
     let links: Vec<f64> = (0..C * N).map(|_| 0.3 * random.normal()).collect();
     Annotator {
-        columns: Columns { names: vec![], numbered: false },
+        inputs: Inputs {
+            columns: Columns { names: vec![], numbered: false },
+            missing: Missing::Error,
+            means: None,
+            scale: Scale::None,
+            global: None,
+        },
         labels: (0..N).map(|i| format!("label {i}")).collect(),
-        affine: None,
-        missing: Missing::Error,
-        means: None,
         trainer,
         bias: vec![0.0; N],
         direct: vec![],

@@ -6,9 +6,10 @@ use super::{alone, at_most, seconds};
 use ordain::data::{Columns, RankSet};
 use ordain::kernel::{Expansion, Form, Kernel, Part};
 use ordain::matrix::{Features, Matrix, multiply_f32};
-use ordain::method::{RankMethod, Training};
+use ordain::method::RankMethod;
 use ordain::random::Random;
 use ordain::solver::run::Watch;
+use ordain::task::{Method, Training};
 use std::hint::black_box;
 
 #[test]
@@ -79,7 +80,7 @@ fn training_of_a_ball_is_about_linear_in_documents() {
             for _ in 0..3 {
                 best = best.min(seconds(|| {
                     let model = method.fit(&Training::new(&set, &units), &Watch::NOBODY).unwrap();
-                    let facts = model.facts.core.unwrap();
+                    let facts = model.facts.notes.core.unwrap();
                     core = format!("{} core pairs, {} core documents", facts.pairs.unwrap(), facts.documents);
                 }));
             }

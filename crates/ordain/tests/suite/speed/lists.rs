@@ -5,9 +5,10 @@
 use super::{alone, at_most, fastest, folder};
 use ordain::data::synthetic::Synthetic;
 use ordain::data::{self, Missing, RankSet};
-use ordain::method::{RankMethod, Training};
+use ordain::method::RankMethod;
 use ordain::solver::run::Watch;
 use ordain::structure::matching::places::{Work, log_sum};
+use ordain::task::{Method, Training};
 
 fn fits(name: &str, set: &RankSet, units: &[u32]) {
     let one = |text: &str| {

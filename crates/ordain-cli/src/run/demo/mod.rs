@@ -1,23 +1,27 @@
 //! `ordain demo`: data, training, comparison and report without anything at hand.
 
+mod labels;
+mod matches;
+
 use super::compare;
 use crate::args::{Cli, Command, Demo, DemoArg};
 use crate::screen::Screen;
 use anyhow::Result;
 use clap::Parser;
 use ordain::data::{self, split, synthetic::Synthetic};
-use ordain::{Error, method, method::Training, model_file};
+use ordain::task::{Method, Training};
+use ordain::{Error, method, model_file};
 use std::path::Path;
 
 pub(super) fn run(args: &Demo, screen: &Screen) -> Result<()> {
     match args.what {
         DemoArg::Rank => rank(&args.out, screen),
-        DemoArg::Annotate => super::tags::demo::run(&args.out, screen),
-        DemoArg::Match => super::matches::demo::run(&args.out, screen),
+        DemoArg::Annotate => labels::run(&args.out, screen),
+        DemoArg::Match => matches::run(&args.out, screen),
         DemoArg::All => {
             rank(&args.out.join("rank"), screen)?;
-            super::tags::demo::run(&args.out.join("annotate"), screen)?;
-            super::matches::demo::run(&args.out.join("match"), screen)
+            labels::run(&args.out.join("annotate"), screen)?;
+            matches::run(&args.out.join("match"), screen)
         }
     }
 }

@@ -1,18 +1,23 @@
 //! `ordain simulate`.
 
-use crate::args::{CountArg, Simulate};
+use super::compare::BOOTSTRAP;
+use super::files;
+use crate::args::{CountArg, Points, Simulate};
 use crate::plan::{Usage, usage};
 use crate::report::questions::{Curve, Page, Point};
-use crate::run::evaluate::{BOOTSTRAP, command_line};
+use crate::run::evaluate::command_line;
 use crate::run::{check_not_input, check_output, followed};
 use crate::screen::{Screen, four, table};
+use crate::show::Given;
 use anyhow::{Context as _, Result};
 use ordain::ask::{self, Strategy};
-use ordain::data::{LabelSet, write_whole};
-use ordain::method::{Annotator, FittedTags, LabelWork};
+use ordain::data::write_whole;
+use ordain::method::{Annotate, Annotator, LabelWork};
 use ordain::metric::stats;
+use ordain::model_file;
 use ordain::random::Random;
 use ordain::solver::run::Watch;
+use ordain::task::{Fitted, Ready};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -58,11 +63,12 @@ pub(in crate::run) fn run(args: &Simulate, screen: &Screen) -> Result<()> {
     }
     // what is not named may be left out where a model cannot follow it
     let named = args.strategy.join(",") != Strategy::ALL.map(Strategy::name).join(",");
+    super::refuse_missing(&args.reading)?;
     let mut models = vec![];
     for path in [Some(&args.model), args.against.as_ref()].into_iter().flatten() {
-        models.push((path, super::load(path, &args.reading)?));
+        models.push((path, model_file::load::<Annotate>(path)?));
     }
-    cap(&mut questions, models.iter().map(|(_, model)| model.annotator.labels.len()).max().unwrap_or(0), screen);
+    cap(&mut questions, models.iter().map(|(_, model)| model.model.labels.len()).max().unwrap_or(0), screen);
     let mut subjects = vec![];
     for (m, (path, model)) in models.iter().enumerate() {
         let share = (m as f64 / models.len() as f64, 1.0 / models.len() as f64);
@@ -76,7 +82,7 @@ pub(in crate::run) fn run(args: &Simulate, screen: &Screen) -> Result<()> {
         screen.say(&format!("wrote {}", path.display()));
     }
     if screen.json {
-        return screen.document(&result.document());
+        return screen.answer(&result.document());
     }
     screen.data(&result.text())
 }
@@ -102,13 +108,13 @@ fn tenths(x: f64) -> String {
 /// Replays all strategies that a model can follow.
 fn subject(
     args: &Simulate,
-    (path, model): (&Path, &FittedTags),
+    (path, model): (&Path, &Fitted<Annotate>),
     (strategies, named): (&[Strategy], bool),
     questions: &[usize],
     (done, share): (f64, f64),
     screen: &Screen,
 ) -> Result<Subject> {
-    let annotator = &model.annotator;
+    let annotator = &model.model;
     if named && let Some(strategy) = strategies.iter().find(|strategy| !strategy.suits(annotator.trainer)) {
         return Err(Usage(format!(
             "{}: --strategy {strategy} needs probabilities, and a model by margin has none: leave it out, or fit with trainer=likelihood",
@@ -116,17 +122,17 @@ fn subject(
         ))
         .into());
     }
-    let mut set = super::read_for(annotator, std::slice::from_ref(&args.data), args.reading.labels.as_deref(), screen)?;
-    set.need_labels().with_context(|| args.data.display().to_string())?;
-    if let Some(most) = args.items.filter(|&most| most < set.len()) {
-        set = set.only(&(0..most as u32).collect::<Vec<u32>>());
-    }
-    let units: Vec<u32> = (0..set.len()).filter(|&i| ask::replayable(&set, i)).map(|i| i as u32).collect();
+    let given = Given { reading: &args.reading, points: &Points::default(), only: &[] };
+    let ready = files::read_for(model, std::slice::from_ref(&args.data), &given, screen)?;
+    let set = ready.set();
+    set.need_truth().with_context(|| args.data.display().to_string())?;
+    let items = args.items.map_or(set.len(), |most| most.min(set.len()));
+    let units: Vec<u32> = (0..items).filter(|&i| ask::replayable(set, i)).map(|i| i as u32).collect();
     if units.is_empty() {
         return Err(ordain::Error::Content {
             path: args.data.clone(),
             expected: "items with at least one label, and without at least one".into(),
-            found: format!("none among {}", set.len()),
+            found: format!("none among {items}"),
         }
         .into());
     }
@@ -143,7 +149,7 @@ fn subject(
     for (s, &strategy) in follows.iter().enumerate() {
         let rows = followed(screen, |watch| {
             let share = (done + share * s as f64 / follows.len() as f64, share / follows.len() as f64);
-            replay(annotator, &set, &units, (strategy, most, told), args.seed, share, watch)
+            replay(annotator, &ready, &units, (strategy, most, told), args.seed, share, watch)
         })?;
         all.push(Replayed { strategy, rows });
     }
@@ -153,24 +159,23 @@ fn subject(
 
 fn replay(
     annotator: &Annotator,
-    set: &LabelSet,
+    on: &Ready<'_, Annotate>,
     units: &[u32],
     how: (Strategy, usize, bool),
     seed: u64,
     (done, share): (f64, f64),
     watch: &Watch,
 ) -> ordain::Result<Vec<Vec<f64>>> {
-    let scaled = annotator.scaled(set)?;
     let mut rows = Vec::with_capacity(units.len());
     for batch in units.chunks(BATCH) {
         if watch.stop.load(Ordering::SeqCst) {
             return Err(ordain::Error::Interrupted);
         }
         let one = |work: &mut LabelWork, &i: &u32| {
-            let item = annotator.score(set, &scaled, i as usize)?;
+            let item = annotator.score(on, i as usize)?;
             // an item has its own stream, whichever thread it falls to
             let mut random = Random::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(i)));
-            ask::replay(annotator, &item, set, i as usize, how, &mut random, work)
+            ask::replay(annotator, &item, on.set(), i as usize, how, &mut random, work)
         };
         let part: ordain::Result<Vec<_>> = batch.par_iter().map_init(LabelWork::default, one).collect();
         rows.extend(part?);

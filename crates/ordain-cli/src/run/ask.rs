@@ -1,15 +1,19 @@
 //! `ordain ask`.
 
-use crate::args::Ask;
+use super::files;
+use crate::args::{Ask, Points};
 use crate::plan::{Usage, usage};
 use crate::run::{check_not_input, check_output};
 use crate::screen::{Screen, complain};
+use crate::show::Given;
 use anyhow::Result;
 use ordain::Error;
 use ordain::ask::{Count, Known, Question, Strategy, generator, next};
 use ordain::data::LabelSet;
-use ordain::method::{Annotator, LabelWork};
+use ordain::method::{Annotate, Annotator, LabelWork};
+use ordain::model_file;
 use ordain::structure::star::Clamp;
+use ordain::task::{Fitted, Ready};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -27,16 +31,18 @@ pub(in crate::run) fn run(args: &Ask, screen: &Screen) -> Result<()> {
     }
     check_output(&args.output)?;
     check_not_input(&args.output, [&args.model, &args.data])?;
-    let model = super::load(&args.model, &args.reading)?;
-    let annotator = &model.annotator;
+    super::refuse_missing(&args.reading)?;
+    let fitted: Fitted<Annotate> = model_file::load(&args.model)?;
+    let annotator = &fitted.model;
     if !strategy.suits(annotator.trainer) {
         return Err(Usage(format!(
             "--strategy {strategy} needs probabilities, and a model by margin has none: ask by expected or paper"
         ))
         .into());
     }
-    let set = super::read_for(annotator, std::slice::from_ref(&args.data), args.reading.labels.as_deref(), screen)?;
-    let mut labelling = Labelling::open(&set, annotator, &args.output, screen)?;
+    let given = Given { reading: &args.reading, points: &Points::default(), only: &[] };
+    let ready = files::read_for(&fitted, std::slice::from_ref(&args.data), &given, screen)?;
+    let mut labelling = Labelling::open(&ready, annotator, &args.output, screen)?;
     labelling.ask(args, strategy, std::io::stdin().lock())?;
     labelling.print(screen)
 }
@@ -63,6 +69,7 @@ const WORDS: &str = "y, n, skip, undo or quit, or +LABEL (-LABEL) to say that an
 
 /// Answers that stand, and the file that holds them all.
 struct Labelling<'a> {
+    on: &'a Ready<'static, Annotate>,
     set: &'a LabelSet,
     annotator: &'a Annotator,
     /// Of each item, in the order in which they were given; undone ones are gone.
@@ -76,7 +83,13 @@ struct Labelling<'a> {
 
 impl<'a> Labelling<'a> {
     /// Opens the file of answers, and takes over those that are there.
-    fn open(set: &'a LabelSet, annotator: &'a Annotator, path: &'a Path, screen: &Screen) -> Result<Self> {
+    fn open(
+        on: &'a Ready<'static, Annotate>,
+        annotator: &'a Annotator,
+        path: &'a Path,
+        screen: &Screen,
+    ) -> Result<Self> {
+        let set = on.set();
         let mut items: HashMap<String, usize> = HashMap::new();
         for i in 0..set.len() {
             if items.insert(set.item(i).into_owned(), i).is_some() {
@@ -94,6 +107,7 @@ impl<'a> Labelling<'a> {
             Err(reason) => return Err(failed("read")(reason).into()),
         };
         let mut labelling = Self {
+            on,
             set,
             annotator,
             answers: vec![vec![]; set.len()],
@@ -227,7 +241,6 @@ impl<'a> Labelling<'a> {
 
     /// Asks until everything is asked, or nobody answers any more.
     fn ask(&mut self, args: &Ask, strategy: Strategy, mut input: impl BufRead) -> Result<()> {
-        let scaled = self.annotator.scaled(self.set)?;
         let (mut at, mut shown) = (0, None);
         complain(&format!("answers: {WORDS}"));
         'items: while at < self.set.len() {
@@ -237,7 +250,7 @@ impl<'a> Labelling<'a> {
                 continue;
             }
             let (clamp, skipped) = self.known(at);
-            let item = self.annotator.score(self.set, &scaled, at)?;
+            let item = self.annotator.score(self.on, at)?;
             // the same question comes again after an undo, and when a labelling is taken up
             let mut random = generator(args.seed, at, count);
             let known = Known { count: Count::Learned, clamp: &clamp, skipped: &skipped };
@@ -355,7 +368,6 @@ impl<'a> Labelling<'a> {
 
     /// The labels of every item that was asked about: those that were answered with yes, and the best guess for the rest.
     fn print(&self, screen: &Screen) -> Result<()> {
-        let scaled = self.annotator.scaled(self.set)?;
         let mut text = String::new();
         for i in 0..self.set.len() {
             let count = self.answers[i].len();
@@ -363,7 +375,7 @@ impl<'a> Labelling<'a> {
                 continue;
             }
             let (clamp, _) = self.known(i);
-            let labels = self.labels(&self.annotator.score(self.set, &scaled, i)?, &clamp)?;
+            let labels = self.labels(&self.annotator.score(self.on, i)?, &clamp)?;
             let names = |labels: &[u32]| -> Vec<&str> {
                 labels.iter().map(|&label| self.annotator.labels[label as usize].as_str()).collect()
             };

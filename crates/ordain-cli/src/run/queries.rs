@@ -1,11 +1,12 @@
 //! `ordain convert --queries`: queries made of items.
 
-use super::super::convert::written;
+use super::{convert::written, files};
 use crate::args::{Convert, Items, RowsArg};
 use crate::plan::{self, Usage};
 use crate::screen::Screen;
 use anyhow::Result;
 use ordain::data::{ItemQueries, ItemRows, LabelReading, Retrieval, read_labels};
+use ordain::method::{Annotate, Rank};
 
 pub(in crate::run) fn run(args: &Convert, what: &str, screen: &Screen) -> Result<()> {
     let (queries, category) = asked(what)?;
@@ -16,15 +17,15 @@ pub(in crate::run) fn run(args: &Convert, what: &str, screen: &Screen) -> Result
         category,
         id: args.items.id.clone(),
         ignore: args.items.ignore.as_deref().map(names).transpose()?.unwrap_or_default(),
-        ..plan::tag_reading(&args.reading)
+        ..plan::label_reading(&args.reading)
     };
     let (mut set, _) = read_labels(std::slice::from_ref(&args.input), &reading)?;
-    super::need_labels(&set, &args.input)?;
+    files::need_truth::<Annotate>(&set, &args.input)?;
     set.fill(reading.missing, &set.all());
     let made = retrieval(queries, &args.items)
         .make(&set)
-        .map_err(|error| anyhow::Error::from(error).context(super::files(&args.input)))?;
-    written(&made, &args.output, screen)
+        .map_err(|error| anyhow::Error::from(error).context(files::named(&args.input)))?;
+    written::<Rank>(&made, &args.output, screen)
 }
 
 /// What asks, and the column of categories.

@@ -7,8 +7,9 @@ use anyhow::Result;
 use clap::Parser;
 use ordain::data::synthetic::{Linkage, Silhouettes};
 use ordain::data::{MatchReading, MatchSet, read_matches, split, write_matches, write_whole};
-use ordain::method::{MatchMap, MatchMethod, MatchTraining};
-use ordain::metric::{Kind, Metric};
+use ordain::method::{MatchMap, MatchMethod};
+use ordain::metric::{Convention, Kind, Metric};
+use ordain::task::{Method, Model, Training};
 use ordain::{Error, model_file};
 use std::ffi::OsString;
 use std::path::Path;
@@ -61,10 +62,10 @@ pub(in crate::run) fn run(folder: &Path, screen: &Screen) -> Result<()> {
     // the models are fitted on what was written, so that their data are known again
     let (set, ranges) = read_matches(&[vec![train.clone()], vec![valid.clone()]], &reading)?;
     let units: Vec<Vec<u32>> = ranges.into_iter().map(|range| range.map(|p| p as u32).collect()).collect();
-    let training = MatchTraining { valid: Some(&units[1]), ..MatchTraining::new(&set, &units[0]) };
+    let training = Training { valid: Some(&units[1]), ..Training::new(&set, &units[0]) };
     let model = at("model.ordain");
     let method: MatchMethod = METHODS[0].parse()?;
-    model_file::save_match(&followed(screen, |watch| method.fit(&training, watch))?, &model)?;
+    model_file::save(&followed(screen, |watch| method.fit(&training, watch))?, &model)?;
     let linked = registers(folder, screen)?;
     let (model, test, report) = (model.display(), test.display(), report.display());
     screen.say(&format!(
@@ -97,7 +98,8 @@ fn write_points(set: &MatchSet, path: &Path) -> Result<()> {
 /// The share of points that are matched wrongly where every feature is a distance of the same worth.
 fn unlearned(set: &MatchSet) -> Result<f64> {
     let matcher = ordain::method::Matcher::unlearned(set, vec![-1.0; set.columns.names.len()]);
-    Ok(matcher.evaluate(set, &set.all(), &[Metric { kind: Kind::Hamming, k: None }])?.mean(0))
+    let hamming = [Metric { kind: Kind::Hamming, k: None }];
+    Ok(matcher.evaluate(&matcher.prepare(set)?, &set.all(), &hamming, &Convention::STANDARD)?.mean(0))
 }
 
 /// Two registers of people, some of whom are in one only: a table of edges, and a model that may leave items unmatched.
@@ -112,10 +114,10 @@ fn registers(folder: &Path, screen: &Screen) -> Result<String> {
     let units: Vec<Vec<u32>> = ranges.into_iter().map(|range| range.map(|p| p as u32).collect()).collect();
     let (learned, tested) = (set.only(&units[0]), &units[1]);
     let method = MatchMap { null: true, ..MatchMap::default() };
-    let fitted = followed(screen, |watch| method.fit(&MatchTraining::new(&learned, &learned.all()), watch))?;
-    model_file::save_match(&fitted, &model)?;
+    let fitted = followed(screen, |watch| method.fit(&Training::new(&learned, &learned.all()), watch))?;
+    model_file::save(&fitted, &model)?;
     let metrics = [Kind::EdgePrecision, Kind::Recall, Kind::F1].map(|kind| Metric { kind, k: None });
-    let result = fitted.matcher.evaluate(&set, tested, &metrics)?;
+    let result = fitted.model.evaluate(&fitted.model.prepare(&set)?, tested, &metrics, &Convention::STANDARD)?;
     screen.say(&format!(
         "wrote {} and {}: people of two registers, some of them in one only. matchmap[null=true] finds them again with a precision \
          of {:.4} and a recall of {:.4} (f1 {:.4}) on {} pages that it has not seen.",

@@ -13,19 +13,19 @@ pub struct Journal {
 
 impl Journal {
     /// The next fit, if it was finished before.
-    pub(in crate::method) fn replay(&mut self) -> Option<(Vec<f64>, Report)> {
+    pub(crate) fn replay(&mut self) -> Option<(Vec<f64>, Report)> {
         let next = self.finished.get(self.read).cloned();
         self.read += usize::from(next.is_some());
         next
     }
 
     /// The state of the interrupted fit, and its steps so far.
-    pub(in crate::method) fn partial(&mut self) -> Option<(State, usize)> {
+    pub(crate) fn partial(&mut self) -> Option<(State, usize)> {
         self.partial.take()
     }
 
     /// Writes a fit down.
-    pub(in crate::method) fn record(&mut self, theta: &[f64], report: &Report, state: &Option<State>) {
+    pub(crate) fn record(&mut self, theta: &[f64], report: &Report, state: &Option<State>) {
         match state {
             Some(state) => self.partial = Some((by_name(state.clone()), report.iterations)),
             None => {
@@ -36,7 +36,7 @@ impl Journal {
     }
 
     /// The same, to be read from its beginning.
-    pub(in crate::method) fn rewound(&self) -> Self {
+    pub(crate) fn rewound(&self) -> Self {
         Self { read: 0, ..self.clone() }
     }
 

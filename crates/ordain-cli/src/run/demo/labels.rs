@@ -7,7 +7,8 @@ use anyhow::Result;
 use clap::Parser;
 use ordain::data::synthetic::Scenes;
 use ordain::data::{LabelReading, read_labels, write_labels};
-use ordain::method::{CStar, TagTraining};
+use ordain::method::CStar;
+use ordain::task::{Method, Training};
 use ordain::{Error, model_file};
 use std::ffi::OsString;
 use std::path::Path;
@@ -55,12 +56,11 @@ pub(in crate::run) fn run(folder: &Path, screen: &Screen) -> Result<()> {
     let mut core = String::new();
     for (name, path) in [(METHODS[0], &model), (METHODS[1], &alone)] {
         let method: CStar = name.parse()?;
-        let fitted = followed(screen, |watch| method.fit(&TagTraining::new(&set, &set.all()), watch))?;
-        let names = fitted.annotator.star.core().iter().map(|&label| fitted.annotator.labels[label as usize].as_str());
+        let fitted = followed(screen, |watch| method.fit(&Training::new(&set, &set.all()), watch))?;
         if path == &model {
-            core = names.collect::<Vec<_>>().join(", ");
+            core = fitted.model.core_names().join(", ");
         }
-        model_file::save_tags(&fitted, path)?;
+        model_file::save(&fitted, path)?;
     }
     if let [linked, counted, alone, classified] = means[..] {
         screen.say(&format!(
@@ -80,7 +80,7 @@ pub(in crate::run) fn run(folder: &Path, screen: &Screen) -> Result<()> {
     let questions = at("questions.html");
     words.push(questions.clone().into());
     if let Command::Simulate(simulate) = &Cli::try_parse_from(words)?.command {
-        super::simulate::run(simulate, screen)?;
+        crate::run::simulate::run(simulate, screen)?;
     }
     let (model, alone, test, report) = (model.display(), alone.display(), test.display(), report.display());
     screen.say(&format!(

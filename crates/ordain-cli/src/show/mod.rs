@@ -1,0 +1,223 @@
+//! Answers as text, a file for each task: what is printed, and nothing else.
+
+mod labels;
+mod matches;
+mod rank;
+
+pub(crate) use matches::{engines, measurable, pictures, reliability, warn_approximate};
+
+use crate::args::{Points, Predict, Reading};
+use crate::screen::{Screen, assignments, four, table};
+use anyhow::Result;
+use ordain::answer::{Answers, ContributionPart};
+use ordain::data::{Missing, Split};
+use ordain::matrix::Features;
+use ordain::metric::{Evaluation, Metric};
+use ordain::model_file::Header;
+use ordain::solver::run::Report;
+use ordain::task::{Facts, Fitted, Ready};
+use serde_json::Value;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// A set, the units to fit on, and those to choose on if something says which they are.
+pub(crate) type Parts<T> = (T, Vec<u32>, Option<Vec<u32>>);
+
+/// How the options of a command concern reading.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<'a> {
+    pub(crate) reading: &'a Reading,
+    pub(crate) points: &'a Points,
+    /// Of pairs with a split: only these parts.
+    pub(crate) only: &'a [Split],
+}
+
+/// What the command line needs of a task beside its answers: how options are read, and answers as text.
+pub(crate) trait Show: Answers {
+    /// How files are read without a model.
+    fn reading(given: &Given) -> Result<Self::Reading>;
+    /// How files are read for a model.
+    fn reading_for(model: &Self::Model, given: &Given) -> Self::Reading;
+    /// Reads files, folders and streams as one set.
+    fn read(parts: &[Vec<PathBuf>], how: &Self::Reading) -> ordain::Result<(Self::Set, Vec<Range<usize>>)> {
+        <Self as ordain::task::Task>::read(parts, how)
+    }
+    /// The same for a fit: with the units to fit on, and those to choose on.
+    fn read_training(parts: &[Vec<PathBuf>], how: &Self::Reading) -> ordain::Result<Parts<Self::Set>> {
+        let (set, ranges) = <Self as Show>::read(parts, how)?;
+        let mut units = ranges.into_iter().map(|range| range.map(|unit| unit as u32).collect::<Vec<u32>>());
+        let train = units.next().unwrap_or_default();
+        Ok((set, train, units.next()))
+    }
+    /// What gaps mean.
+    fn missing(how: &Self::Reading) -> Missing;
+    /// What data of this task should be, where others were found.
+    fn wanted() -> String {
+        Self::WORDS.holds.into()
+    }
+    /// The option that gives data a truth, if there is one.
+    const TRUTH: &'static str = "";
+    /// Warnings about a set that was read.
+    fn warn_of_set(_set: &Self::Set, _given: &Given, _name: &str, _screen: &Screen) {}
+    /// Refuses options that do not fit the data.
+    fn check_set(_set: &Self::Set, _given: &Given) -> Result<()> {
+        Ok(())
+    }
+    /// The size of a set: `12 documents of 3 queries`.
+    fn size(set: &Self::Set) -> String;
+
+    /// What is said of a fit before the choice of settings.
+    fn before_choice(_fitted: &Fitted<Self>, _set: &Self::Set, _units: &[u32], _screen: &Screen) {}
+    /// The settings that were taken, with their value.
+    fn taken(facts: &Facts<Self::Notes>) -> String {
+        facts.taken().map_or(String::new(), |taken| format!("{} ({:.4})", assignments(&taken.settings), taken.value))
+    }
+    /// Doubts about the choice of settings.
+    fn doubt_choice(_fitted: &Fitted<Self>, _screen: &Screen) {}
+    /// Why the defaults were used, if something was left open.
+    fn no_choice(_facts: &Facts<Self::Notes>) -> String {
+        format!("warning: too few {} to choose on: the default settings were used", Self::WORDS.unit[1])
+    }
+    /// What is said of a fit before its summary: warnings, then facts.
+    fn before_summary(_fitted: &Fitted<Self>, _screen: &Screen) {}
+    /// What is said of a fit after the warnings about its end.
+    fn facts(_fitted: &Fitted<Self>, _screen: &Screen) {}
+    /// What was fitted on.
+    fn fitted_on(fitted: &Fitted<Self>) -> String;
+    /// What is said of a fit after its summary.
+    fn after_summary(_fitted: &Fitted<Self>, _screen: &Screen) {}
+
+    /// Refuses a prediction that the model cannot make.
+    fn check_predict(_model: &Self::Model, _args: &Predict) -> Result<()> {
+        Ok(())
+    }
+    /// Predictions as text or as JSON lines.
+    fn predicted(model: &Self::Model, on: &Ready<'_, Self>, args: &Predict, screen: &Screen) -> Result<String>;
+    /// An explanation as text.
+    fn explained(why: &Self::Explanation, fitted: &Fitted<Self>, screen: &Screen) -> Result<String>;
+    /// What is said beside an explanation.
+    fn warn_of_explanation(_why: &Self::Explanation, _screen: &Screen) {}
+
+    /// What metrics mean where it is not plain.
+    fn remarks(metrics: &[Metric]) -> Vec<String>;
+    /// How many units are left out, and why.
+    fn skipped(result: &Evaluation) -> String;
+
+    /// The middle of the inspection of a model: what it was trained on, and what it holds.
+    fn model_text(fitted: &Fitted<Self>, header: &Header<Self>) -> Result<String>;
+    /// What is shown beside settings in an inspection.
+    fn shown_settings(facts: &Facts<Self::Notes>, _model: &Self::Model) -> String {
+        assignments(&facts.settings)
+    }
+    /// The inspection of a set as text.
+    fn set_text(set: &Self::Set, facts: &Self::SetFacts, path: &Path, seconds: f64) -> Result<String>;
+    /// Words after a conversion.
+    fn converted(set: &Self::Set, output: &Path, screen: &Screen);
+    /// What a conversion says in JSON beside rows and units.
+    fn converted_facts(_set: &Self::Set) -> Vec<(&'static str, Value)> {
+        vec![]
+    }
+}
+
+/// How a fit ended, as `inspect` shows it.
+fn result_line(report: &Report) -> String {
+    let Report { objective, iterations, stop, .. } = report;
+    format!("result     objective {objective:.6}, {iterations} steps, {}, stop: {}\n", report.accuracy(), stop.name())
+}
+
+/// The inspection of a model as text.
+pub(crate) fn model<T: Show>(fitted: &Fitted<T>, header: &Header<T>, path: &Path) -> Result<String> {
+    let facts = &fitted.facts;
+    let mut text =
+        format!("{}: {} model, format {}, ordain {}\n", path.display(), facts.method, header.format, header.ordain);
+    text += &format!("settings   {}\n", T::shown_settings(facts, &fitted.model));
+    text += &T::model_text(fitted, header)?;
+    Ok(text)
+}
+
+/// Rows of a table of reasons.
+const SHOWN: usize = 20;
+
+/// What each feature adds to a difference of scores, as a table.
+fn contributions(all: &[ContributionPart], above: &str, below: &str, rest: &str, last: &str, sum: f64) -> String {
+    let head = ["feature", above, below, "difference", "weight", "contribution"].map(str::to_owned);
+    let counted: Vec<&ContributionPart> = all.iter().filter(|c| c.contribution != 0.0).collect();
+    let signed = |x: f64| format!("{x:+.4}");
+    let row = |c: &&ContributionPart| {
+        vec![
+            c.feature.clone(),
+            c.above.to_string(),
+            c.below.to_string(),
+            signed(c.difference),
+            signed(c.weight),
+            signed(c.contribution),
+        ]
+    };
+    let end = |what: String, sum: f64| {
+        let mut row = vec![String::new(); 6];
+        (row[0], row[5]) = (what, signed(sum));
+        row
+    };
+    let mut rows: Vec<Vec<String>> = counted.iter().take(SHOWN).map(row).collect();
+    if counted.len() > SHOWN {
+        let others = counted[SHOWN..].iter().map(|c| c.contribution).sum();
+        rows.push(end(rest.replace("{}", &(counted.len() - SHOWN).to_string()), others));
+    }
+    rows.push(end(last.into(), sum));
+    table(&head, &rows)
+}
+
+/// The strongest weights of a linear model, as a table.
+fn strongest(columns: &ordain::data::Columns, weights: &[f64]) -> String {
+    let rows: Vec<Vec<String>> = ordain::answer::strongest(columns, weights, 15)
+        .into_iter()
+        .map(|(name, weight)| vec![name, format!("{weight:+.4}")])
+        .collect();
+    let head = format!("\nstrongest of {} features (weights on scaled values):\n", columns.names.len());
+    head + &table(&["feature".into(), "weight".into()], &rows)
+}
+
+/// Least, mean and largest value of the first columns.
+fn ranges(features: &Features, names: &[String]) -> String {
+    let (d, all) = (features.cols(), features.rows());
+    let (mut low, mut high, mut sum, mut count) =
+        (vec![f32::INFINITY; d], vec![f32::NEG_INFINITY; d], vec![0.0; d], vec![0usize; d]);
+    for row in 0..all {
+        features.each(row, |j, x| {
+            if !x.is_nan() {
+                low[j] = low[j].min(x);
+                high[j] = high[j].max(x);
+                sum[j] += f64::from(x);
+                count[j] += 1;
+            }
+        });
+    }
+    let sparse = matches!(features, Features::Sparse(_));
+    let rows: Vec<Vec<String>> = (0..d)
+        .take(50)
+        .map(|j| {
+            // what a sparse row does not store is 0
+            let absent = sparse && count[j] < all;
+            let n = if sparse { all } else { count[j] }.max(1);
+            let (low, high) = if absent { (low[j].min(0.0), high[j].max(0.0)) } else { (low[j], high[j]) };
+            vec![names[j].clone(), low.to_string(), four(sum[j] / n as f64), high.to_string()]
+        })
+        .collect();
+    let mut text = table(&["feature", "least", "mean", "largest"].map(str::to_owned), &rows);
+    if d > 50 {
+        text += &format!("… and {} more\n", d - 50);
+    }
+    text
+}
+
+/// Which metrics are losses.
+pub(crate) fn losses(metrics: &[Metric]) -> Option<String> {
+    let names: Vec<String> = metrics.iter().filter(|metric| metric.is_loss()).map(Metric::to_string).collect();
+    (!names.is_empty()).then(|| format!("less is better: {}", names.join(", ")))
+}
+
+/// The metrics that leave out a unit, by name.
+pub(crate) fn left_out(result: &Evaluation) -> Vec<String> {
+    let some = |(_, values): &(&Metric, &Vec<Option<f64>>)| values.iter().any(Option::is_none);
+    result.metrics.iter().zip(&result.values).filter(some).map(|(metric, _)| metric.to_string()).collect()
+}

@@ -1,0 +1,253 @@
+//! Rankings as text.
+
+use super::{Given, Show, contributions, losses, ranges, result_line, strongest};
+use crate::args::Predict;
+use crate::plan;
+use crate::screen::{Screen, four};
+use anyhow::Result;
+use ordain::answer::{Answers, RankExplanation, RankSetFacts, RankedList, Want};
+use ordain::data::split::{self, Layout};
+use ordain::data::{self, Missing, RankSet};
+use ordain::method::{CoreFacts, Rank, RankNotes, Ranker};
+use ordain::metric::{Evaluation, Metric};
+use ordain::model_file::{ExpansionHeader, Header};
+use ordain::task::{Facts, Fitted, Ready};
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+impl Show for Rank {
+    fn reading(given: &Given) -> Result<Missing> {
+        Ok(plan::missing(given.reading))
+    }
+
+    fn reading_for(model: &Ranker, _: &Given) -> Missing {
+        model.inputs.missing
+    }
+
+    /// A folder stands for its parts S1, S2 …
+    fn read(parts: &[Vec<PathBuf>], how: &Missing) -> ordain::Result<(RankSet, Vec<Range<usize>>)> {
+        let parts: ordain::Result<Vec<Vec<PathBuf>>> = parts.iter().map(|files| unfolded(files)).collect();
+        data::read(&parts?, *how)
+    }
+
+    fn missing(how: &Missing) -> Missing {
+        *how
+    }
+
+    fn size(set: &RankSet) -> String {
+        format!("{} documents of {} queries", set.rows(), set.len())
+    }
+
+    fn before_choice(fitted: &Fitted<Rank>, _: &RankSet, _: &[u32], screen: &Screen) {
+        let notes = &fitted.facts.notes;
+        if notes.flat_queries > 0 {
+            screen.say(&format!(
+                "{} of {} queries have one grade only and play no part in training",
+                notes.flat_queries, notes.queries
+            ));
+        }
+    }
+
+    fn taken(facts: &Facts<RankNotes>) -> String {
+        let setting = |name: &str| facts.settings.get(name);
+        format!(
+            "scale={}{} lambda={}{}",
+            setting("scale").and_then(|scale| scale.as_str()).unwrap_or("?"),
+            setting("gamma").map_or(String::new(), |gamma| format!(" gamma={gamma}")),
+            setting("lambda").map_or("?".into(), ToString::to_string),
+            facts.taken().map_or(String::new(), |taken| format!(" ({:.4})", taken.value)),
+        )
+    }
+
+    fn fitted_on(fitted: &Fitted<Rank>) -> String {
+        let notes = &fitted.facts.notes;
+        format!("{} documents, {} queries, {:.0} {}s", notes.rows, notes.queries, notes.examples, notes.example)
+    }
+
+    fn after_summary(fitted: &Fitted<Rank>, screen: &Screen) {
+        let notes = &fitted.facts.notes;
+        if let Some(core) = &notes.core {
+            let ball = core.pairs.zip(core.certificate).map_or(String::new(), |(pairs, gap)| {
+                format!(" from {pairs} core pairs (certified gap {:.2} % of f)", 100.0 * gap)
+            });
+            screen.say(&format!("the model rests on {} of {} documents{ball}", core.documents, notes.rows));
+        }
+    }
+
+    fn predicted(model: &Ranker, on: &Ready<'_, Rank>, args: &Predict, screen: &Screen) -> Result<String> {
+        let set = on.set();
+        let mut text = String::new();
+        if !screen.json && args.run.is_none() && args.top.is_none() && !args.probabilities {
+            for score in set.in_input_order(model.scores(on)?) {
+                writeln!(text, "{score}")?;
+            }
+            return Ok(text);
+        }
+        if args.run.is_some() {
+            data::check_ids(set)?;
+        }
+        let want = Want { top: args.top.map(|k| k as usize), probabilities: args.probabilities };
+        let lists = Rank::predict(model, on, &set.all(), want)?;
+        if screen.json {
+            for list in &lists {
+                writeln!(text, "{}", serde_json::to_string(list)?)?;
+            }
+        } else if args.probabilities {
+            text += &places(&lists, model.places.len())?;
+        } else if let Some(tag) = &args.run {
+            for (list, item) in lists.iter().flat_map(|list| list.items.iter().map(move |item| (list, item))) {
+                writeln!(text, "{} Q0 {} {} {} {tag}", list.query, item.id, item.rank, item.score)?;
+            }
+        } else {
+            text.push_str("query\trank\tdocument\tscore\n");
+            for (list, item) in lists.iter().flat_map(|list| list.items.iter().map(move |item| (list, item))) {
+                writeln!(text, "{}\t{}\t{}\t{}", list.query, item.rank, item.id, item.score)?;
+            }
+        }
+        Ok(text)
+    }
+
+    fn explained(why: &RankExplanation, _: &Fitted<Rank>, _: &Screen) -> Result<String> {
+        let RankExplanation { query, above, below, difference, contributions: parts } = why;
+        let verb = if *difference > 0.0 {
+            "stands above"
+        } else if *difference < 0.0 {
+            "stands BELOW"
+        } else {
+            "is tied with"
+        };
+        let text = format!(
+            "query {query}: {} (rank {}, score {}) {verb} {} (rank {}, score {})\n\n",
+            above.id,
+            above.rank,
+            four(above.score),
+            below.id,
+            below.rank,
+            four(below.score)
+        );
+        Ok(text + &contributions(parts, &above.id, &below.id, "all others", "sum", *difference))
+    }
+
+    fn remarks(metrics: &[Metric]) -> Vec<String> {
+        losses(metrics).into_iter().collect()
+    }
+
+    fn skipped(result: &Evaluation) -> String {
+        format!("{} left out (nothing in them is relevant)", result.skipped())
+    }
+
+    fn model_text(fitted: &Fitted<Rank>, header: &Header<Rank>) -> Result<String> {
+        let (facts, mut text) = (&fitted.facts, String::new());
+        let notes = &facts.notes;
+        writeln!(
+            text,
+            "trained on {} documents of {} queries ({} of one grade), {:.0} {}s",
+            notes.rows, notes.queries, notes.flat_queries, notes.examples, notes.example
+        )?;
+        text += &result_line(&facts.report);
+        if let Some(chosen) = &facts.chosen {
+            writeln!(
+                text,
+                "chosen     of {} by {} ({}) on {} queries",
+                chosen.candidates.len(),
+                chosen.metric,
+                chosen.convention,
+                chosen.units
+            )?;
+        }
+        writeln!(text, "data       {}", facts.data)?;
+        text += &match (&header.parts.expansion, &notes.core) {
+            (Some(expansion), Some(core)) => rests_on(expansion, core),
+            _ => strongest(&fitted.model.inputs.columns, &fitted.model.weights),
+        };
+        Ok(text)
+    }
+
+    fn set_text(set: &RankSet, facts: &RankSetFacts, path: &Path, seconds: f64) -> Result<String> {
+        let sizes = || (0..set.len()).map(|q| set.span(q).len());
+        let mut text = format!(
+            "{}: {} documents of {} queries, {} features ({}), read in {seconds:.2} s\n",
+            path.display(),
+            facts.rows,
+            facts.units,
+            facts.features,
+            facts.layout
+        );
+        writeln!(
+            text,
+            "documents per query: {} to {}, mean {:.1}; {} queries have one grade only",
+            sizes().min().unwrap_or(0),
+            sizes().max().unwrap_or(0),
+            set.rows() as f64 / set.len().max(1) as f64,
+            facts.flat_queries
+        )?;
+        let grades = &facts.grades.0;
+        let shown: Vec<String> = grades.iter().take(12).map(|(grade, n)| format!("{grade}: {n}")).collect();
+        let more = if grades.len() > 12 { format!(" and {} more", grades.len() - 12) } else { String::new() };
+        writeln!(text, "grades: {}{more}\n", if set.graded { shown.join(", ") } else { "none".into() })?;
+        text += &ranges(&set.features, &set.columns.names);
+        Ok(text)
+    }
+
+    fn converted(set: &RankSet, output: &Path, screen: &Screen) {
+        screen.say(&format!("wrote {} to {}", Self::size(set), output.display()));
+    }
+}
+
+/// Files, with those of a folder of parts in its place.
+fn unfolded(paths: &[PathBuf]) -> ordain::Result<Vec<PathBuf>> {
+    let mut files = vec![];
+    for path in paths {
+        match path.is_dir().then(|| split::layout(path)).transpose()? {
+            None => files.push(path.clone()),
+            Some(Layout::Parts(parts)) => files.extend(parts),
+            Some(Layout::Folders(folds)) => {
+                return Err(ordain::Error::Content {
+                    path: path.clone(),
+                    expected: "a file, or a folder of parts S1, S2 …".into(),
+                    found: format!("folds: name a file, such as {}", folds[0][2].display()),
+                });
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Ranked lists with the probabilities of `k` places.
+fn places(lists: &[RankedList], k: usize) -> Result<String> {
+    let mut text = "query\trank\tdocument\tscore".to_owned();
+    (1..=k).try_for_each(|place| write!(text, "\tplace_{place}"))?;
+    writeln!(text, "\tfirst_k\texpected_rank")?;
+    for list in lists {
+        for item in &list.items {
+            let Some(p) = &item.places else { continue };
+            write!(text, "{}\t{}\t{}\t{}", list.query, item.rank, item.id, item.score)?;
+            p.places.iter().try_for_each(|p| write!(text, "\t{p:.6}"))?;
+            // a list shorter than the head has no such place
+            (p.places.len()..k).try_for_each(|_| write!(text, "\t0"))?;
+            writeln!(text, "\t{:.6}\t{:.4}", p.first_k, p.expected_rank)?;
+        }
+    }
+    Ok(text)
+}
+
+/// The support of a model with a kernel.
+fn rests_on(expansion: &ExpansionHeader, core: &CoreFacts) -> String {
+    let kernel = expansion.kernel;
+    let width = if kernel.form.has_width() { format!(" of gamma {:.4}", kernel.gamma) } else { String::new() };
+    let scorers = match &expansion.parts[..] {
+        [(None, _)] => "one scorer for all queries".to_owned(),
+        parts => format!("a scorer for each of {} queries", parts.len()),
+    };
+    let mut text = format!(
+        "\nkernel     {}{width}, {scorers}, {} core documents ({} different ones)\n",
+        kernel.form.name(),
+        core.documents,
+        expansion.documents
+    );
+    if let (Some(pairs), Some(f), Some(gap)) = (core.pairs, core.f, core.certificate) {
+        text += &format!("ball       {pairs} core pairs, f {f:.6}, certified gap {:.2} % of f\n", 100.0 * gap);
+    }
+    text
+}

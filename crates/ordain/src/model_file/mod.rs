@@ -1,0 +1,419 @@
+//! Model files: a safetensors file whose metadata holds one JSON header, with a checksum over both.
+//!
+//! The same model gives the same bytes. Loading executes nothing, allocates no more than the file is long, and refuses
+//! whatever is damaged, too new or inconsistent. What all tasks share is here; each task stores its own parameters
+//! ([`Stored`]) in a file of its own.
+
+mod annotate;
+mod matching;
+mod rank;
+
+pub use annotate::LabelParts;
+pub use matching::MatchParts;
+pub use rank::{ExpansionHeader, RankParts};
+
+use crate::data::scale::{Affine, Scale};
+use crate::data::{Columns, Missing, peek, read_whole, write_whole};
+use crate::error::{Error, Result};
+use crate::method::{Annotate, Match, Rank};
+use crate::random::GENERATOR;
+use crate::task::{Facts, Fitted, Inputs, Journal, Model as _, Task};
+use crate::traits::State;
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// The version of the format that is written, and the newest that is read.
+pub const FORMAT: u32 = 1;
+const KEY: &str = "ordain";
+const NO_CHECKSUM: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// How the parameters of a task stand in a file.
+pub trait Stored: Task {
+    /// What the header says beside what all tasks have.
+    type Parts: Clone + std::fmt::Debug + PartialEq + Serialize + DeserializeOwned;
+    /// This part of the header of a model.
+    fn parts(model: &Self::Model) -> Self::Parts;
+    /// Adds the numbers of a model.
+    fn store(model: &Self::Model, to: &mut Tensors);
+    /// The model of a file whose checksum is right.
+    fn restore(inputs: Inputs, parts: &Self::Parts, facts: &Facts<Self::Notes>, from: &Opened) -> Result<Self::Model>;
+}
+
+/// The JSON header of a model file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub struct Header<T: Stored> {
+    /// Version of the format.
+    pub format: u32,
+    /// Version of ordain that wrote it.
+    pub ordain: String,
+    /// The task.
+    pub task: String,
+    /// The columns that the model takes.
+    pub features: Columns,
+    /// How they are scaled; the numbers are tensors.
+    pub scale: Scale,
+    /// What missing values mean.
+    pub missing: Missing,
+    /// What the task adds.
+    #[serde(flatten)]
+    pub parts: T::Parts,
+    /// Method, settings and training.
+    #[serde(flatten)]
+    pub facts: Facts<T::Notes>,
+    /// The generator behind the seed.
+    pub generator: String,
+    /// BLAKE3 of this header, with zeros here, and of the tensors.
+    pub checksum: String,
+}
+
+impl<T: Stored> Header<T> {
+    /// The header of a model.
+    pub fn of(fitted: &Fitted<T>) -> Self {
+        let inputs = fitted.model.inputs();
+        Self {
+            format: FORMAT,
+            ordain: env!("CARGO_PKG_VERSION").into(),
+            task: T::WORDS.name.into(),
+            features: inputs.columns.clone(),
+            scale: inputs.scale,
+            missing: inputs.missing,
+            parts: T::parts(&fitted.model),
+            facts: fitted.facts.clone(),
+            generator: GENERATOR.into(),
+            checksum: NO_CHECKSUM.into(),
+        }
+    }
+}
+
+/// A model of any task.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant)] // there is one of them at a time
+#[non_exhaustive]
+pub enum AnyModel {
+    /// A ranker.
+    Rank(Fitted<Rank>),
+    /// An annotator.
+    Annotate(Fitted<Annotate>),
+    /// A matcher.
+    Match(Fitted<Match>),
+}
+
+/// Named numbers, as they stand in the file.
+#[derive(Default)]
+pub struct Tensors(Vec<(String, Dtype, Vec<u8>)>);
+
+impl Tensors {
+    fn f32s(&mut self, name: &str, values: &[f32]) {
+        self.0.push((name.into(), Dtype::F32, values.iter().flat_map(|x| x.to_le_bytes()).collect()));
+    }
+
+    fn f64s(&mut self, name: &str, values: &[f64]) {
+        self.0.push((name.into(), Dtype::F64, values.iter().flat_map(|x| x.to_le_bytes()).collect()));
+    }
+
+    fn u32s(&mut self, name: &str, values: impl Iterator<Item = u32>) {
+        self.0.push((name.into(), Dtype::U32, values.flat_map(u32::to_le_bytes).collect()));
+    }
+}
+
+/// The bytes of a model file.
+pub fn to_bytes<T: Stored>(fitted: &Fitted<T>) -> Vec<u8> {
+    let mut tensors = Tensors::default();
+    T::store(&fitted.model, &mut tensors);
+    let inputs = fitted.model.inputs();
+    if let Some(affine) = &inputs.global {
+        tensors.f32s("scale_offset", &affine.offset);
+        tensors.f32s("scale_factor", &affine.factor);
+    }
+    if let Some(means) = &inputs.means {
+        tensors.f32s("missing_means", means);
+    }
+    for (name, values) in fitted.journal.iter().flat_map(Journal::to_state) {
+        tensors.f64s(&format!("journal/{name}"), &values);
+    }
+    pack(&Header::of(fitted), &tensors.0)
+}
+
+/// Writes a model file, as a whole or not at all.
+pub fn save<T: Stored>(fitted: &Fitted<T>, path: &Path) -> Result<()> {
+    let bytes = to_bytes(fitted);
+    write_whole(path, |out| out.write_all(&bytes))
+}
+
+/// Reads a model of one task; `-` is standard input.
+///
+/// ```
+/// # use ordain::{data::synthetic::Synthetic, method::{Rank, RankSvm}, model_file, solver::run::Watch};
+/// # use ordain::task::{Method, Training};
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("m.ordain");
+/// # let set = Synthetic::default().make();
+/// # let fitted = RankSvm::default().fit(&Training::new(&set, &set.all()), &Watch::NOBODY)?;
+/// model_file::save(&fitted, &path)?;
+/// assert_eq!(model_file::load::<Rank>(&path)?, fitted);
+/// # Ok::<(), ordain::Error>(())
+/// ```
+pub fn load<T: Stored>(path: &Path) -> Result<Fitted<T>> {
+    from_bytes(&read_whole(path)?, path)
+}
+
+/// Reads a model of any task; `-` is standard input.
+pub fn load_any(path: &Path) -> Result<AnyModel> {
+    any_from_bytes(&read_whole(path)?, path)
+}
+
+/// Reads a model of one task from the bytes of its file; `path` is for messages.
+pub fn from_bytes<T: Stored>(bytes: &[u8], path: &Path) -> Result<Fitted<T>> {
+    Ok(Opened::new(bytes, path)?.fitted()?.0)
+}
+
+/// Reads a model of any task from the bytes of its file; `path` is for messages.
+pub fn any_from_bytes(bytes: &[u8], path: &Path) -> Result<AnyModel> {
+    let opened = Opened::new(bytes, path)?;
+    match opened.task() {
+        "annotate" => Ok(AnyModel::Annotate(opened.fitted()?.0)),
+        "match" => Ok(AnyModel::Match(opened.fitted()?.0)),
+        _ => Ok(AnyModel::Rank(opened.fitted()?.0)),
+    }
+}
+
+/// Whether the file begins as a model file does: eight bytes of length, then JSON that names ordain.
+pub fn is_model(path: &Path) -> bool {
+    peek(path, 64).is_ok_and(|start| start.len() > 16 && start[8..].starts_with(b"{\"__metadata__\""))
+}
+
+/// A header and tensors as one file, with the checksum of both.
+fn pack(header: &impl Serialize, tensors: &[(String, Dtype, Vec<u8>)]) -> Vec<u8> {
+    let views: Vec<(&str, TensorView)> = tensors
+        .iter()
+        .map(|(name, dtype, bytes)| {
+            let size = if *dtype == Dtype::F64 { 8 } else { 4 };
+            (
+                name.as_str(),
+                TensorView::new(*dtype, vec![bytes.len() / size], bytes).expect("the length is that of the shape"),
+            )
+        })
+        .collect();
+    let header = in_order(serde_json::to_value(header).expect("a header is plain data")).to_string();
+    let sum = checksum(&header, views.iter().map(|(name, view)| (*name, view)));
+    let header = with_checksum(&header, NO_CHECKSUM, &sum);
+    safetensors::serialize(views, Some(HashMap::from([(KEY.to_owned(), header)]))).expect("tensors fit their shapes")
+}
+
+/// The header with its keys in the order of format 1.
+fn in_order(header: serde_json::Value) -> serde_json::Value {
+    let serde_json::Value::Object(mut all) = header else { return header };
+    let mut late = |key: &str, is: fn(&serde_json::Value) -> bool| {
+        if all.get(key).is_some_and(is) { all.shift_remove(key) } else { None }
+    };
+    let labels = late("labels", serde_json::Value::is_array);
+    let core = late("core", serde_json::Value::is_object);
+    let floor = late("floor", |_| true);
+    let mut ordered = serde_json::Map::new();
+    for (key, value) in all {
+        if key == "refit" {
+            ordered.extend(core.clone().map(|core| ("core".to_owned(), core)));
+        }
+        let next = match key.as_str() {
+            "features" => labels.clone().map(|labels| ("labels".to_owned(), labels)),
+            "chosen" => floor.clone().map(|floor| ("floor".to_owned(), floor)),
+            _ => None,
+        };
+        ordered.insert(key, value);
+        ordered.extend(next);
+    }
+    ordered.into()
+}
+
+/// The header with another checksum: the last field, so the last place where the old one stands.
+fn with_checksum(header: &str, old: &str, new: &str) -> String {
+    match header.rfind(old) {
+        Some(at) => format!("{}{new}{}", &header[..at], &header[at + old.len()..]),
+        None => header.to_owned(),
+    }
+}
+
+/// Names ascending, so that the order in the file does not matter.
+fn checksum<'a>(header: &str, tensors: impl Iterator<Item = (&'a str, &'a TensorView<'a>)>) -> String {
+    let mut hash = blake3::Hasher::new();
+    hash.update(&(header.len() as u64).to_le_bytes()).update(header.as_bytes());
+    let mut tensors: Vec<_> = tensors.collect();
+    tensors.sort_by_key(|(name, _)| *name);
+    for (name, view) in tensors {
+        hash.update(format!("\n{name} {:?} {:?}\n", view.dtype(), view.shape()).as_bytes()).update(view.data());
+    }
+    hash.finalize().to_hex().to_string()
+}
+
+/// How a file is refused.
+#[derive(Clone, Copy)]
+struct Refusal<'a> {
+    path: &'a Path,
+}
+
+impl Refusal<'_> {
+    fn refuse(&self, problem: String, cure: &'static str) -> Error {
+        Error::Model { path: self.path.into(), problem, cure }
+    }
+
+    fn damaged(&self, problem: &str) -> Error {
+        self.refuse(problem.into(), "copy the file again, or fit the model again")
+    }
+
+    fn impossible(&self) -> Error {
+        self.damaged("its contents are impossible")
+    }
+
+    fn stranger(&self) -> Error {
+        self.refuse("this is not an ordain model".into(), "give a file that `ordain fit -o` wrote")
+    }
+}
+
+/// A file whose format is known and whose checksum is right. The checksum is computed once.
+pub struct Opened<'a> {
+    refusal: Refusal<'a>,
+    header: String,
+    task: String,
+    file: SafeTensors<'a>,
+}
+
+impl<'a> Opened<'a> {
+    /// Opens the bytes of a model file; `path` is for messages.
+    pub fn new(bytes: &'a [u8], path: &'a Path) -> Result<Self> {
+        let refusal = Refusal { path };
+        let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|_| refusal.stranger())?;
+        let header = metadata.metadata().as_ref().and_then(|map| map.get(KEY)).ok_or_else(|| refusal.stranger())?;
+        let unreadable = || refusal.damaged("its header cannot be read");
+        let json: serde_json::Value = serde_json::from_str(header).map_err(|_| unreadable())?;
+        let version = json.get("format").and_then(serde_json::Value::as_u64).ok_or_else(unreadable)?;
+        if version > u64::from(FORMAT) {
+            let problem = format!("it has format {version}, and this ordain reads up to {FORMAT}");
+            return Err(refusal.refuse(problem, "use the version of ordain that wrote it, or a newer one"));
+        }
+        let text = |name: &str| json.get(name).and_then(serde_json::Value::as_str).map(str::to_owned);
+        let (Some(sum), Some(task)) = (text("checksum"), text("task")) else { return Err(unreadable()) };
+        let file = SafeTensors::deserialize(bytes).map_err(|_| refusal.damaged("its tensors do not fit the file"))?;
+        let blank = with_checksum(header, &sum, NO_CHECKSUM);
+        if sum.len() != NO_CHECKSUM.len()
+            || checksum(&blank, file.tensors().iter().map(|(name, view)| (name.as_str(), view))) != sum
+        {
+            return Err(refusal.damaged("its checksum is wrong, so it was damaged or changed"));
+        }
+        Ok(Self { refusal, header: header.clone(), task, file })
+    }
+
+    /// The name of its task.
+    pub fn task(&self) -> &str {
+        &self.task
+    }
+
+    /// The model of one task, and the header as it stands in the file.
+    pub fn fitted<T: Stored>(&self) -> Result<(Fitted<T>, Header<T>)> {
+        self.need_task(T::WORDS.name)?;
+        let unreadable = |_| self.refusal.damaged("its header cannot be read");
+        let header: Header<T> = serde_json::from_str(&self.header).map_err(unreadable)?;
+        let d = header.features.names.len();
+        let inputs = Inputs {
+            columns: header.features.clone(),
+            missing: header.missing,
+            means: self.means(header.missing, d)?,
+            scale: header.scale,
+            global: self.affine(header.scale, d)?,
+        };
+        let model = T::restore(inputs, &header.parts, &header.facts, self)?;
+        model.check().map_err(|_| self.refusal.impossible())?;
+        let journal = self.journal(d)?;
+        Ok((Fitted { model, facts: header.facts.clone(), journal }, header))
+    }
+
+    /// What an interrupted fit left, if it did.
+    fn journal(&self, d: usize) -> Result<Option<Journal>> {
+        let mut journal: State = vec![];
+        let tensors = self.file.tensors();
+        for (name, view) in tensors.iter().filter(|(_, view)| view.dtype() == Dtype::F64 && view.shape().len() == 1) {
+            if let Some(name) = name.strip_prefix("journal/") {
+                journal.push((name.to_owned(), self.numbers(view.data())?));
+            }
+        }
+        if journal.is_empty() {
+            return Ok(None);
+        }
+        let read = Journal::from_state(&journal, d);
+        Ok(Some(read.ok_or_else(|| self.refusal.damaged("its journal does not fit"))?))
+    }
+
+    fn misshapen(&self) -> Error {
+        self.refusal.damaged("a tensor is missing or has an impossible shape")
+    }
+
+    /// Whether there is such a tensor.
+    fn has(&self, name: &str) -> bool {
+        self.file.tensor(name).is_ok()
+    }
+
+    /// The bytes of a tensor of one dimension.
+    fn bytes(&self, name: &str, dtype: Dtype) -> Result<Vec<u8>> {
+        match self.file.tensor(name) {
+            Ok(view) if view.dtype() == dtype && view.shape().len() == 1 => Ok(view.data().to_vec()),
+            _ => Err(self.misshapen()),
+        }
+    }
+
+    fn f32s(&self, name: &str, len: usize) -> Result<Vec<f32>> {
+        let bytes = self.bytes(name, Dtype::F32)?;
+        let values: Vec<f32> = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+        self.sized(values.len(), len)?;
+        if values.iter().all(|x| x.is_finite()) { Ok(values) } else { Err(self.refusal.impossible()) }
+    }
+
+    fn f64s(&self, name: &str) -> Result<Vec<f64>> {
+        self.numbers(&self.bytes(name, Dtype::F64)?)
+    }
+
+    fn numbers(&self, bytes: &[u8]) -> Result<Vec<f64>> {
+        let eight = |b: &[u8]| f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]);
+        let values: Vec<f64> = bytes.chunks_exact(8).map(eight).collect();
+        if values.iter().all(|x| x.is_finite()) { Ok(values) } else { Err(self.refusal.impossible()) }
+    }
+
+    fn sized(&self, len: usize, wanted: usize) -> Result<()> {
+        match len == wanted {
+            true => Ok(()),
+            false => Err(self.misshapen()),
+        }
+    }
+
+    fn affine(&self, scale: Scale, d: usize) -> Result<Option<Affine>> {
+        match scale {
+            Scale::Global | Scale::Matched => {
+                Ok(Some(Affine { offset: self.f32s("scale_offset", d)?, factor: self.f32s("scale_factor", d)? }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn means(&self, missing: Missing, d: usize) -> Result<Option<Vec<f32>>> {
+        if missing == Missing::Mean { Ok(Some(self.f32s("missing_means", d)?)) } else { Ok(None) }
+    }
+
+    /// Refuses a model of another task, and says which commands make one of this.
+    fn need_task(&self, task: &str) -> Result<()> {
+        if self.task == task {
+            return Ok(());
+        }
+        let words = [Rank::WORDS, Annotate::WORDS, Match::WORDS];
+        let Some(own) = words.iter().find(|words| words.name == self.task) else {
+            return Err(self.refusal.impossible());
+        };
+        let cure = match task {
+            "rank" => "give one that ranks (ordain fit ranksvm)",
+            "annotate" => "give one that annotates (ordain fit cstar)",
+            _ => "give one that matches (ordain fit matchmap)",
+        };
+        Err(self.refusal.refuse(format!("this model {}", own.does), cure))
+    }
+}

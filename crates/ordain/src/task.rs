@@ -1,0 +1,230 @@
+//! What a task is: types that belong together, and the few generic types between them.
+//!
+//! [`Rank`](crate::method::Rank), [`Annotate`](crate::method::Annotate) and [`Match`](crate::method::Match) implement
+//! [`Task`]. Each names its data set, its methods and its model. Training ([`Training`] to [`Fitted`]), prediction
+//! ([`Ready`]) and files are then written once for all three.
+//!
+//! ```
+//! use ordain::{data::synthetic::Synthetic, method::{Choice, Positive, RankSvm}, solver::run::Watch};
+//! use ordain::task::{Method, Model, Training};
+//!
+//! let set = Synthetic::default().make();
+//! let method = RankSvm { lambda: Choice::Set(Positive::new(1.0)?), ..RankSvm::default() };
+//! let fitted = method.fit(&Training::new(&set, &set.all()), &Watch::NOBODY)?;
+//! let ready = fitted.model.prepare(&set)?; // columns aligned, gaps filled, scaling learned once
+//! assert_eq!(fitted.model.scores(&ready)?.len(), set.rows());
+//! # Ok::<(), ordain::Error>(())
+//! ```
+
+mod facts;
+mod journal;
+mod ready;
+mod training;
+
+pub use crate::data::DataSet;
+use crate::data::Holds;
+pub use facts::{Candidate, Chosen, Facts};
+pub use journal::Journal;
+pub use ready::{Inputs, Ready};
+pub(crate) use training::both;
+pub use training::{Fitted, Training};
+
+use crate::error::{Error, Result};
+use crate::metric::{Convention, Evaluation, Metric};
+use crate::solver::run::Watch;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::fmt::{Debug, Display};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// A task: the types that belong together.
+pub trait Task: Clone + Debug + PartialEq + Send + Sync + Sized + 'static {
+    /// Its names in files, messages and reports.
+    const WORDS: &'static Words;
+    /// What it learns from and predicts on.
+    type Set: DataSet;
+    /// How files are read.
+    type Reading: Clone + Debug + Default + Send + Sync;
+    /// Any method of the task.
+    type Method: Method<Self> + FromStr<Err = Error> + Display;
+    /// What a method fits.
+    type Model: Model<Self>;
+    /// What is known of a training beside the [`Facts`] of every task.
+    type Notes: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync;
+    /// Name and defaults of every method of the task: the list that help, Python, tests and documents read.
+    const METHODS: Methods<Self::Method>;
+    /// Reads files as one set. Each part is a list of files, and its units are a range of the set.
+    fn read(parts: &[Vec<PathBuf>], how: &Self::Reading) -> Result<(Self::Set, Vec<Range<usize>>)>;
+    /// Writes a set in the format that the name of the file says.
+    fn write(set: &Self::Set, path: &Path) -> Result<()>;
+}
+
+/// Methods by name, each with its defaults.
+pub type Methods<M> = &'static [(&'static str, fn() -> M)];
+
+/// The names of a task: the one place where they are written.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Words {
+    /// The task itself, in files and in JSON.
+    pub name: &'static str,
+    /// What a model of it does.
+    pub does: &'static str,
+    /// One example, and several.
+    pub unit: [&'static str; 2],
+    /// One row of features, and several.
+    pub row: [&'static str; 2],
+    /// One thing that is put in order, and several.
+    pub thing: [&'static str; 2],
+    /// The metric of the curve of a report, in a heading and on an axis.
+    pub curve: [&'static str; 2],
+    /// Why a unit is left out of the means.
+    pub empty: &'static str,
+    /// What a data file holds.
+    pub holds: &'static str,
+    /// The same, as [`crate::data::holds`] finds it.
+    pub file: Holds,
+    /// What `evaluate` and `compare` measure by default.
+    pub metrics: &'static [&'static str],
+}
+
+impl Words {
+    /// `1 query`, `2 queries`.
+    pub fn units(&self, count: usize) -> String {
+        format!("{count} {}", self.unit[usize::from(count != 1)])
+    }
+
+    /// Refuses a metric of another task.
+    pub fn check_metric(&self, metric: Metric) -> Result<()> {
+        metric.need_task(self.name)
+    }
+}
+
+/// A method with its settings.
+///
+/// [`Method::fit`] is the only way to a model: it checks settings, metric and data first.
+pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'static {
+    /// Its name.
+    fn name(&self) -> &'static str;
+    /// What can be set.
+    fn settings(&self) -> &'static [Setting];
+    /// A setting as text, which [`Method::set`] reads back; nothing if it follows from the others.
+    fn get(&self, name: &str) -> Option<String>;
+    /// Changes a setting; the name is one of [`Method::settings`], or `c` for 1/lambda.
+    fn set(&mut self, name: &str, value: &str) -> Result<()>;
+    /// Refuses settings that contradict each other. `parse` and `fit` call it, interfaces need not.
+    fn check(&self) -> Result<()>;
+    /// Whether a setting is left to validation.
+    fn chooses(&self) -> bool;
+    /// The metric of that choice by default.
+    fn chooses_by(&self) -> Metric;
+    /// Whether an interrupted fit can continue.
+    fn resumes(&self) -> bool {
+        false
+    }
+    /// Its settings as they stand in a model.
+    fn written(&self) -> Written;
+    /// The journal of an interrupted fit of the same data, settings, seed and metric; refuses any other model.
+    fn resume<'a>(&self, model: &'a Fitted<T>, data: &Training<'_, T>) -> Result<&'a Journal> {
+        let (facts, Written { asked, settings }) = (&model.facts, self.written());
+        let differ = |what: &str| {
+            Err(Error::Data {
+                expected: format!("an interrupted model of the same {what} to resume"),
+                found: "another".into(),
+            })
+        };
+        if facts.method != self.name()
+            || facts.asked != asked
+            || !settings.iter().all(|(k, v)| facts.settings.get(k) == Some(v))
+        {
+            return differ("method and settings");
+        }
+        if facts.seed != data.seed {
+            return differ("seed");
+        }
+        if !model.trained_on(data.set) {
+            return differ("data");
+        }
+        let by = [data.by(self).to_string(), data.convention.to_string()];
+        if facts.chosen.as_ref().is_some_and(|chosen| by != [&*chosen.metric, &*chosen.convention]) {
+            return differ("metric of the choice, under the same convention,");
+        }
+        match &model.journal {
+            Some(journal) if self.resumes() => Ok(journal),
+            Some(_) => Err(Error::Data {
+                expected: "a method that resumes (ranksvm and ballrank take seconds: fit them anew)".into(),
+                found: self.name().into(),
+            }),
+            None => {
+                Err(Error::Data { expected: "an interrupted model to resume".into(), found: "a complete one".into() })
+            }
+        }
+    }
+    /// Fits a model on data that [`Method::fit`] has checked.
+    fn learn(&self, data: &Training<'_, T>, watch: &Watch) -> Result<Fitted<T>>;
+    /// Fits a model. Settings that are left open are chosen on validation units.
+    ///
+    /// # Errors
+    ///
+    /// Settings that contradict each other, a metric of another task, data without a truth or with gaps, and
+    /// [`Error::Interrupted`] if the watch stopped before there was anything to keep.
+    fn fit(&self, data: &Training<'_, T>, watch: &Watch) -> Result<Fitted<T>> {
+        self.check()?;
+        T::WORDS.check_metric(data.by(self))?;
+        data.set.need_truth()?;
+        data.need_values()?;
+        self.learn(data, watch)
+    }
+}
+
+/// Settings of a method as they stand in a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Written {
+    /// Those that validation can choose, as they were asked for.
+    pub asked: Map<String, Value>,
+    /// The others.
+    pub settings: Map<String, Value>,
+}
+
+/// One setting of a method, as it is shown to a person.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// Its name.
+    pub name: &'static str,
+    /// What it may be.
+    pub range: &'static str,
+    /// What it is by default.
+    pub default: &'static str,
+    /// What it does.
+    pub help: &'static str,
+}
+
+/// A fitted model.
+pub trait Model<T: Task<Model = Self>>: Clone + Debug + PartialEq + Send + Sync + Sized {
+    /// What scaling makes of a set.
+    type Scaled: Clone + Debug + Send + Sync;
+    /// What it needs to read a row.
+    fn inputs(&self) -> &Inputs;
+    /// Refuses parameters whose sizes do not fit together.
+    fn check(&self) -> Result<()>;
+    /// Whether a set with the columns of the model fits otherwise; what it has to change in the set, and the names that
+    /// the model does not know.
+    fn adapt(&self, set: &mut std::borrow::Cow<'_, T::Set>) -> Result<Vec<String>> {
+        let _ = set;
+        Ok(vec![])
+    }
+    /// The scaling of a set that is aligned and filled.
+    fn scaled(&self, set: &T::Set) -> Self::Scaled;
+    /// Measures it on some units. The convention concerns rankings and label sets.
+    fn evaluate(&self, on: &Ready<'_, T>, units: &[u32], metrics: &[Metric], by: &Convention) -> Result<Evaluation>;
+    /// Makes a set fit this model: columns by name, gaps filled, scaling learned. The set is copied only if it differs.
+    fn prepare<'a>(&self, set: &'a T::Set) -> Result<Ready<'a, T>> {
+        Ready::new(self, std::borrow::Cow::Borrowed(set))
+    }
+    /// The same of a set that is not needed any more.
+    fn prepare_owned(&self, set: T::Set) -> Result<Ready<'static, T>> {
+        Ready::new(self, std::borrow::Cow::Owned(set))
+    }
+}

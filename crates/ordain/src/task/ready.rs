@@ -1,0 +1,101 @@
+//! A set that a model can score.
+
+use super::{DataSet, Model, Task};
+use crate::data::scale::{Affine, Scale, Scaling};
+use crate::data::{Aligned, Columns, Filled, Groups, Missing};
+use crate::error::{Error, Result};
+use std::borrow::Cow;
+
+/// What a model needs to read a row: its columns, what gaps mean, and how values are scaled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inputs {
+    /// The columns, by name.
+    pub columns: Columns,
+    /// What missing values mean.
+    pub missing: Missing,
+    /// The values put in their place, with `missing=mean`.
+    pub means: Option<Vec<f32>>,
+    /// How columns are scaled.
+    pub scale: Scale,
+    /// Offsets and factors of `scale=global` and `scale=matched`.
+    pub global: Option<Affine>,
+}
+
+impl Inputs {
+    /// The inputs of a fit on columns whose gaps were filled.
+    pub(crate) fn new(columns: &Columns, filled: &Filled, scale: Scale, global: Option<&Affine>) -> Self {
+        Self {
+            columns: columns.clone(),
+            missing: filled.missing(),
+            means: filled.means().map(<[f32]>::to_vec),
+            scale,
+            global: global.cloned(),
+        }
+    }
+
+    /// The scaling of some groups of rows. O(values of these groups) if each is scaled by itself, else O(columns).
+    pub(crate) fn scaling<'a>(&self, groups: impl Into<Groups<'a>>, units: &[u32]) -> Scaling {
+        match &self.global {
+            Some(affine) => Scaling::Global(affine.clone()),
+            None => Scaling::of_units(self.scale, groups, units),
+        }
+    }
+
+    /// Whether sizes fit together.
+    pub(crate) fn fits(&self) -> bool {
+        let d = self.columns.names.len();
+        let sized = |affine: &Affine| affine.offset.len() == d && affine.factor.len() == d;
+        self.global.as_ref().is_none_or(sized)
+            && self.global.is_some() == matches!(self.scale, Scale::Global | Scale::Matched)
+            && self.means.as_ref().is_none_or(|means| means.len() == d)
+            && self.means.is_some() == (self.missing == Missing::Mean)
+    }
+}
+
+/// A set that fits a model: columns in its order, gaps filled, scaling learned once.
+///
+/// Only [`Model::prepare`] and [`Model::prepare_owned`] make one, and models score nothing else.
+#[derive(Clone, Debug)]
+pub struct Ready<'a, T: Task> {
+    set: Cow<'a, T::Set>,
+    scaled: <T::Model as Model<T>>::Scaled,
+    inputs: Inputs,
+    differ: Aligned,
+}
+
+impl<'a, T: Task> Ready<'a, T> {
+    pub(super) fn new(model: &T::Model, mut set: Cow<'a, T::Set>) -> Result<Self> {
+        let inputs = model.inputs();
+        let mut differ = Aligned::default();
+        if *set.columns() != inputs.columns {
+            differ = set.to_mut().align(&inputs.columns)?;
+        }
+        differ.labels = model.adapt(&mut set)?;
+        if inputs.missing != Missing::Error && set.features().has_gaps() {
+            set.to_mut().fill_missing(inputs.means.as_deref());
+        }
+        let scaled = model.scaled(&set);
+        Ok(Self { set, scaled, inputs: inputs.clone(), differ })
+    }
+
+    /// The set, as the model sees it before scaling.
+    pub fn set(&self) -> &T::Set {
+        &self.set
+    }
+
+    /// Where the set differed from what the model knows.
+    pub fn differ(&self) -> &Aligned {
+        &self.differ
+    }
+
+    /// The scaling, if this set was prepared for a model with these inputs.
+    pub(crate) fn scaled(&self, by: &T::Model) -> Result<&<T::Model as Model<T>>::Scaled> {
+        match self.inputs == *by.inputs() {
+            true => Ok(&self.scaled),
+            false => Err(Error::Data {
+                expected: "a set that this model prepared".into(),
+                found: "one that another model prepared".into(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What a method is fitted on, and what a fit gives.
+
+use super::{DataSet, Facts, Journal, Method, Task};
+use crate::data::{Filled, split};
+use crate::error::{Error, Result};
+use crate::metric::{Convention, Metric};
+use std::borrow::Cow;
+
+/// What a method is fitted on.
+pub struct Training<'a, T: Task> {
+    /// The data.
+    pub set: &'a T::Set,
+    /// The units to fit on.
+    pub train: &'a [u32],
+    /// The units to choose on. Without them every fifth unit of `train` is held out if something is to be chosen.
+    pub valid: Option<&'a [u32]>,
+    /// The metric of the choice; by default that of the method.
+    pub by: Option<Metric>,
+    /// The rules of this metric.
+    pub convention: Convention,
+    /// Whether the model is fitted again on `train` and `valid` together after the choice.
+    pub refit: bool,
+    /// The seed of whatever is random.
+    pub seed: u64,
+    /// What gaps in the data were filled with.
+    pub filled: Filled,
+    /// Where an interrupted fit of the same data and settings stopped.
+    pub resume: Option<&'a Journal>,
+}
+
+/// Units to fit on, and units to choose on.
+pub(crate) type Parts<'a> = (Cow<'a, [u32]>, Cow<'a, [u32]>);
+
+impl<'a, T: Task> Training<'a, T> {
+    /// A fit on the units `train`: choices on units held out of them, then a fit on all of them.
+    pub fn new(set: &'a T::Set, train: &'a [u32]) -> Self {
+        Self {
+            set,
+            train,
+            valid: None,
+            by: None,
+            convention: Convention::STANDARD,
+            refit: true,
+            seed: 0,
+            filled: Filled::default(),
+            resume: None,
+        }
+    }
+
+    /// The metric of a choice: the one that was asked for, else that of the method.
+    pub(crate) fn by(&self, method: &impl Method<T>) -> Metric {
+        self.by.unwrap_or_else(|| method.chooses_by())
+    }
+
+    /// Who trains and who chooses: the validation units that are given, else every fifth unit if something is open.
+    pub(crate) fn parts(&self, open: bool) -> Parts<'a> {
+        Self::cut(self.train.into(), self.valid.map(Cow::from), open)
+    }
+
+    /// The same rule for some of the units.
+    pub(crate) fn cut(train: Cow<'a, [u32]>, valid: Option<Cow<'a, [u32]>>, open: bool) -> Parts<'a> {
+        match valid {
+            Some(valid) => (train, valid),
+            None if open && train.len() >= split::LEAST => {
+                let (rest, held) = split::hold_out(&train);
+                (rest.into(), held.into())
+            }
+            None => (train, Cow::Borrowed(&[])),
+        }
+    }
+
+    /// The units that a model of this training was fitted on in the end.
+    pub fn fitted_on(&self, facts: &Facts<T::Notes>) -> Vec<u32> {
+        let (train, valid) = self.parts(facts.chosen.is_some());
+        if facts.chosen.is_none() {
+            return self.train.to_vec();
+        }
+        if facts.refit { both(&train, &valid) } else { train.into_owned() }
+    }
+
+    /// Refuses gaps: a value that is missing has to be filled before a fit.
+    pub(crate) fn need_values(&self) -> Result<()> {
+        match self.set.features().has_gaps() {
+            false => Ok(()),
+            true => Err(Error::Data {
+                expected: "a value in every cell (fill gaps first, and give the training what they were filled with)"
+                    .into(),
+                found: "missing values".into(),
+            }),
+        }
+    }
+}
+
+/// Training and validation units together, in order.
+pub(crate) fn both(train: &[u32], valid: &[u32]) -> Vec<u32> {
+    let mut both = [train, valid].concat();
+    both.sort_unstable();
+    both
+}
+
+/// A trained model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fitted<T: Task> {
+    /// The model itself.
+    pub model: T::Model,
+    /// Where it comes from.
+    pub facts: Facts<T::Notes>,
+    /// Where it stopped, if it was interrupted and can continue.
+    pub journal: Option<Journal>,
+}
+
+impl<T: Task> Fitted<T> {
+    /// Whether it was trained on exactly these data.
+    pub fn trained_on(&self, set: &T::Set) -> bool {
+        self.facts.data == set.digest()
+    }
+}
