@@ -40,6 +40,7 @@ pub mod matrix;
 pub mod method;
 pub mod metric;
 pub mod model_file;
+pub mod pieces;
 pub mod random;
 pub mod risk;
 pub mod scorer;

@@ -138,6 +138,12 @@ impl Csr {
         (&self.columns[of.clone()], &self.values[of])
     }
 
+    /// Stored values of some rows, one after the other.
+    pub fn values_of(&self, rows: std::ops::Range<usize>) -> &[f32] {
+        let end = |row: usize| if row == 0 { 0 } else { self.ends[row - 1] };
+        &self.values[end(rows.start)..end(rows.end)]
+    }
+
     /// Stored values, row after row.
     pub fn values(&self) -> &[f32] {
         &self.values

@@ -6,6 +6,7 @@
 
 use crate::error::Result;
 use crate::matrix;
+use crate::pieces::Pieces;
 use std::ops::Range;
 
 /// Parameters to the scores of examples, `s_n = A_n θ`, and back, `grad += A_nᵀ d_n`.
@@ -22,6 +23,15 @@ pub trait Scorer: Sync {
     }
     /// Where the scores of example `n` stand in the row of all scores.
     fn span(&self, n: usize) -> Range<usize>;
+    /// How the set that the examples are of is cut; where nothing else is said, the examples are the set.
+    fn pieces(&self) -> Pieces {
+        let bounds: Vec<usize> = std::iter::once(0).chain((0..self.len()).map(|n| self.span(n).end)).collect();
+        Pieces::new(&bounds, self.dim())
+    }
+    /// Which unit of that set example `n` is.
+    fn unit(&self, n: usize) -> usize {
+        n
+    }
     /// `s = A_n θ`.
     fn scores(&self, n: usize, theta: &[f64], s: &mut [f64], work: &mut Self::Work);
     /// `grad += A_nᵀ d`.
@@ -58,6 +68,10 @@ pub trait Surrogate: Sync {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
+    /// Whether there may be a curvature: where there is none, nobody has to remember scores for it.
+    fn bends(&self) -> bool {
+        true
+    }
     /// `L_n(s)`, with `d = ∂L_n/∂s`.
     fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut Self::Work) -> Result<f64>;
     /// `out = ∇²L_n(s)·V` for `V` of `columns` columns; `false` where there is none.
@@ -80,12 +94,12 @@ pub trait Risk {
     fn dim(&self) -> usize;
     /// The risk at `theta` with its gradient.
     fn value(&mut self, theta: &[f64], grad: &mut [f64]) -> Result<f64>;
-    /// `out = H·v` at the point of the last `value`; `false` where there is none.
-    fn curvature(&mut self, _v: &[f64], _out: &mut [f64]) -> Result<bool> {
+    /// `out = H·v` at `theta`; `false` where there is none. It is cheapest at the point of the last `value`.
+    fn curvature(&mut self, _theta: &[f64], _v: &[f64], _out: &mut [f64]) -> Result<bool> {
         Ok(false)
     }
-    /// `H` at the point of the last `value`, row-major; `false` where there is none.
-    fn hessian(&mut self, _out: &mut [f64]) -> Result<bool> {
+    /// `H` at `theta`, row-major; `false` where there is none. It is cheapest at the point of the last `value`.
+    fn hessian(&mut self, _theta: &[f64], _out: &mut [f64]) -> Result<bool> {
         Ok(false)
     }
     /// The inner product of parameters.

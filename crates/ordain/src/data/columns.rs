@@ -3,8 +3,11 @@
 use crate::data::strings::short;
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Features, Matrix};
+use crate::pieces::{self, Pieces, add_up, tree};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::path::Path;
 
 /// The columns of a data set, by name.
@@ -75,17 +78,21 @@ pub(super) fn align(features: &mut Features, columns: &mut Columns, to: &Columns
 }
 
 /// The mean of each column over the values that some rows have; 0 where there is none.
-pub(super) fn means(features: &Features, rows: impl Iterator<Item = usize>) -> Vec<f32> {
-    let (mut sums, mut gaps) = (vec![0.0f64; features.cols()], vec![0usize; features.cols()]);
-    let mut count = 0;
-    for row in rows {
-        count += 1;
-        features.each(row, |j, x| if x.is_nan() { gaps[j] += 1 } else { sums[j] += f64::from(x) });
-    }
-    sums.iter()
-        .zip(gaps)
-        .map(|(sum, gaps)| if gaps < count { (sum / (count - gaps) as f64) as f32 } else { 0.0 })
-        .collect()
+pub(super) fn means(features: &Features, pieces: &Pieces, rows: impl Iterator<Item = Range<usize>>) -> Vec<f32> {
+    let (cols, mut runs) = (features.cols(), pieces.row_runs(rows));
+    let count: usize = runs.iter().flat_map(|(_, rows)| rows).map(Range::len).sum();
+    // sums, and how many values are missing: whole numbers
+    let leaf = |run: &mut pieces::Rows| {
+        let mut all = vec![0.0f64; 2 * cols];
+        for row in run.1.iter().cloned().flatten() {
+            features.each(row, |j, x| if x.is_nan() { all[cols + j] += 1.0 } else { all[j] += f64::from(x) });
+        }
+        Ok::<_, ()>(all)
+    };
+    let all = tree(&mut runs, &|run| run.0, &leaf, &add_up).ok().flatten().unwrap_or_else(|| vec![0.0; 2 * cols]);
+    let (sums, gaps) = all.split_at(cols);
+    let known = gaps.iter().map(|&gaps| count as f64 - gaps);
+    sums.iter().zip(known).map(|(sum, known)| if known > 0.0 { (sum / known) as f32 } else { 0.0 }).collect()
 }
 
 /// What gaps were filled with. Only filling makes one, so that a model says what was done to its data.
@@ -108,8 +115,13 @@ impl Filled {
 }
 
 /// Fills gaps as `missing` says, with the means of some rows if they are asked for.
-pub(super) fn fill_as(features: &mut Features, missing: Missing, rows: impl Iterator<Item = usize>) -> Filled {
-    let means = (missing == Missing::Mean).then(|| means(features, rows));
+pub(super) fn fill_as(
+    features: &mut Features,
+    missing: Missing,
+    pieces: &Pieces,
+    rows: impl Iterator<Item = Range<usize>>,
+) -> Filled {
+    let means = (missing == Missing::Mean).then(|| means(features, pieces, rows));
     if missing != Missing::Error {
         fill(features, means.as_deref());
     }
@@ -133,19 +145,35 @@ pub(super) fn fill(features: &mut Features, means: Option<&[f32]>) {
     }
 }
 
-/// Adds all values, and where the set is sparse their places, to a digest.
-pub(super) fn hash(features: &Features, hash: &mut blake3::Hasher) {
+/// A digest of a set: that of its head and of the digests of its pieces, which are made on all threads.
+pub(super) fn digest(pieces: &Pieces, head: &[u8], piece: impl Fn(usize, &mut blake3::Hasher) + Sync) -> String {
+    let own = |p: usize| {
+        let mut hash = blake3::Hasher::new();
+        piece(p, &mut hash);
+        *hash.finalize().as_bytes()
+    };
+    let all: Vec<[u8; 32]> = (0..pieces.len()).into_par_iter().map(own).collect();
+    let mut hash = blake3::Hasher::new();
+    hash.update(&(head.len() as u64).to_le_bytes()).update(head);
+    all.iter().for_each(|own| {
+        hash.update(own);
+    });
+    hash.finalize().to_hex().to_string()
+}
+
+/// Adds the values of some rows, and where the set is sparse their places, to a digest.
+pub(super) fn hash(features: &Features, rows: Range<usize>, hash: &mut blake3::Hasher) {
     let mut bytes: Vec<u8> = vec![];
     let values = match features {
-        Features::Dense(m) => m.values(),
+        Features::Dense(m) => &m.values()[rows.start * m.cols()..rows.end * m.cols()],
         Features::Sparse(m) => {
-            for row in 0..m.rows() {
+            for row in rows.clone() {
                 bytes.clear();
                 bytes.extend((m.row(row).0.len() as u32).to_le_bytes());
                 bytes.extend(m.row(row).0.iter().flat_map(|j| j.to_le_bytes()));
                 hash.update(&bytes);
             }
-            m.values()
+            m.values_of(rows)
         }
     };
     for part in values.chunks(16384) {
@@ -153,6 +181,12 @@ pub(super) fn hash(features: &Features, hash: &mut blake3::Hasher) {
         bytes.extend(part.iter().flat_map(|x| x.to_le_bytes()));
         hash.update(&bytes);
     }
+}
+
+/// Adds text to bytes that are digested, with its length before it.
+pub(super) fn write_name(name: &str, bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(&(name.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(name.as_bytes());
 }
 
 /// What an empty value, `NULL` or `nan` means.

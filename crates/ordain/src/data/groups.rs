@@ -2,6 +2,7 @@
 
 use crate::data::RankSet;
 use crate::matrix::Features;
+use crate::pieces::Pieces;
 use std::ops::Range;
 
 /// Rows in groups, whatever they are: documents of queries, edges of problems.
@@ -31,6 +32,11 @@ impl<'a> Groups<'a> {
     /// The rows of group `g`.
     pub fn span(&self, g: usize) -> Range<usize> {
         self.bounds[g]..self.bounds[g + 1]
+    }
+
+    /// How the groups are cut for sums over all of them.
+    pub fn pieces(&self) -> Pieces {
+        Pieces::new(self.bounds, self.features.cols())
     }
 
     /// Group `g` alone, as group 0; its rows keep their numbers.

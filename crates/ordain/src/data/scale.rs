@@ -6,8 +6,10 @@
 use super::Groups;
 use crate::error::{Error, Result};
 use crate::matrix::Features;
+use crate::pieces::{self, Pieces, add_up, tree};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::str::FromStr;
 
 /// How features are scaled.
@@ -62,13 +64,13 @@ pub struct Affine {
 }
 
 impl Affine {
-    /// To mean 0 and standard deviation 1 over some rows; a constant column gets the factor 0.
-    pub fn standard(features: &Features, rows: impl Iterator<Item = usize> + Clone) -> Self {
-        let mut spread = vec![Spread::NONE; features.cols()];
-        let n = rows.clone().count().max(1);
-        let every: Vec<u32> = (0..spread.len() as u32).collect();
-        spreads(features, rows, n, &every, &mut spread);
-        let (offset, factor) = spread.iter().map(|s| s.standard(n)).unzip();
+    /// To mean 0 and standard deviation 1 over some rows of a set that is cut into these pieces; a constant column gets the factor 0.
+    ///
+    /// Two passes, O(values), on all threads; sums are added by the [tree](crate::pieces).
+    pub fn standard(features: &Features, pieces: &Pieces, rows: impl Iterator<Item = Range<usize>>) -> Self {
+        let mut runs = pieces.row_runs(rows);
+        let n = runs.iter().flat_map(|(_, rows)| rows).map(Range::len).sum::<usize>().max(1);
+        let (offset, factor) = column_spreads(features, &mut runs, n).iter().map(|s| s.standard(n)).unzip();
         Self { offset, factor }
     }
 
@@ -76,11 +78,12 @@ impl Affine {
     /// what belongs together, and much otherwise, weighs most.
     pub fn within(
         features: &Features,
-        some: impl Iterator<Item = usize> + Clone,
-        all: impl Iterator<Item = usize> + Clone,
+        pieces: &Pieces,
+        some: impl Iterator<Item = Range<usize>>,
+        all: impl Iterator<Item = Range<usize>>,
     ) -> Self {
-        let mut own = Self::standard(features, some);
-        let total = Self::standard(features, all);
+        let mut own = Self::standard(features, pieces, some);
+        let total = Self::standard(features, pieces, all);
         for ((own, offset), (&whole, &mean)) in
             own.factor.iter_mut().zip(&mut own.offset).zip(total.factor.iter().zip(&total.offset))
         {
@@ -190,6 +193,100 @@ fn spreads(features: &Features, rows: impl Iterator<Item = usize> + Clone, n: us
     }
 }
 
+/// What the first pass over some rows finds of every column; `count` is empty where every value is stored.
+struct Totals {
+    sum: Vec<f64>,
+    low: Vec<f32>,
+    high: Vec<f32>,
+    count: Vec<usize>,
+}
+
+impl Totals {
+    fn of(features: &Features, runs: &[Range<usize>]) -> Self {
+        let cols = features.cols();
+        let mut all = Self {
+            sum: vec![0.0; cols],
+            low: vec![f32::INFINITY; cols],
+            high: vec![f32::NEG_INFINITY; cols],
+            count: vec![],
+        };
+        match features {
+            Features::Dense(m) => {
+                for row in runs.iter().flat_map(|run| m.some_rows(run.clone())) {
+                    let columns = all.sum.iter_mut().zip(&mut all.low).zip(&mut all.high).zip(row);
+                    for (((sum, low), high), &x) in columns {
+                        *sum += f64::from(x);
+                        *low = low.min(x);
+                        *high = high.max(x);
+                    }
+                }
+            }
+            Features::Sparse(_) => {
+                all.count.resize(cols, 0);
+                for row in runs.iter().cloned().flatten() {
+                    features.each(row, |j, x| {
+                        all.sum[j] += f64::from(x);
+                        all.low[j] = all.low[j].min(x);
+                        all.high[j] = all.high[j].max(x);
+                        all.count[j] += 1;
+                    });
+                }
+            }
+        }
+        all
+    }
+
+    fn add(mut self, other: Self) -> Self {
+        self.low.iter_mut().zip(other.low).for_each(|(a, b)| *a = a.min(b));
+        self.high.iter_mut().zip(other.high).for_each(|(a, b)| *a = a.max(b));
+        self.count.iter_mut().zip(other.count).for_each(|(a, b)| *a += b);
+        Self { sum: add_up(self.sum, other.sum), ..self }
+    }
+}
+
+/// The squares about the means over some rows.
+fn squares(features: &Features, runs: &[Range<usize>], mean: &[f64]) -> Vec<f64> {
+    let mut out = vec![0.0; mean.len()];
+    match features {
+        Features::Dense(m) => {
+            for row in runs.iter().flat_map(|run| m.some_rows(run.clone())) {
+                for ((out, mean), &x) in out.iter_mut().zip(mean).zip(row) {
+                    let away = f64::from(x) - mean;
+                    *out += away * away;
+                }
+            }
+        }
+        Features::Sparse(_) => {
+            for row in runs.iter().cloned().flatten() {
+                features.each(row, |j, x| {
+                    let away = f64::from(x) - mean[j];
+                    out[j] += away * away;
+                });
+            }
+        }
+    }
+    out
+}
+
+/// The same as [`spreads`] for every column over `n` rows of many pieces, on all threads.
+fn column_spreads(features: &Features, runs: &mut [pieces::Rows], n: usize) -> Vec<Spread> {
+    let totals = tree(runs, &|run| run.0, &|run| Ok::<_, ()>(Totals::of(features, &run.1)), &Totals::add);
+    let Ok(Some(Totals { sum, low, high, count })) = totals else { return vec![Spread::NONE; features.cols()] };
+    let mut spread: Vec<Spread> = (0..features.cols())
+        .map(|j| {
+            let count = if count.is_empty() { n } else { count[j] };
+            let mut spread = Spread { sum: sum[j], low: low[j], high: high[j], count, ..Spread::NONE };
+            spread.settle(n);
+            spread
+        })
+        .collect();
+    let mean: Vec<f64> = spread.iter().map(|s| s.mean).collect();
+    let square = tree(runs, &|run| run.0, &|run| Ok::<_, ()>(squares(features, &run.1, &mean)), &add_up);
+    let square = square.ok().flatten().unwrap_or_default();
+    spread.iter_mut().zip(square).for_each(|(s, square)| s.square = square);
+    spread
+}
+
 impl Scaling {
     /// Offsets and factors, if they are the same for all rows.
     pub fn global(&self) -> Option<&Affine> {
@@ -205,8 +302,8 @@ impl Scaling {
             // what edges are matched is not known here: see `Affine::within`
             Scale::None | Scale::Matched => Self::None,
             Scale::Global => {
-                let rows = units.iter().flat_map(|&q| set.span(q as usize));
-                Self::Global(Affine::standard(set.features, rows))
+                let rows = units.iter().map(|&q| set.span(q as usize));
+                Self::Global(Affine::standard(set.features, &set.pieces(), rows))
             }
             Scale::Query | Scale::Minmax => Self::per_query(scale, set, (0..set.len()).collect()),
         }
@@ -312,5 +409,92 @@ pub(crate) mod learned {
         let before = UNITS.get();
         work();
         UNITS.get() - before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::cases;
+    use crate::matrix::{Csr, Matrix};
+    use crate::pieces::{Node, merge};
+    use proptest::prelude::*;
+
+    /// The slow twin: row after row and piece after piece on one thread, column by column.
+    fn slow(features: &Features, pieces: &Pieces, rows: &[usize]) -> Affine {
+        let n = rows.len().max(1);
+        let by_pieces = |of: &dyn Fn(usize) -> f64| {
+            let leaves = rows.chunk_by(|a, b| pieces.of_row(*a) == pieces.of_row(*b)).map(|run| Node {
+                level: 0,
+                at: pieces.of_row(run[0]),
+                sum: run.iter().fold(0.0, |sum, &row| sum + of(row)),
+            });
+            merge(leaves.collect(), |a, b| a + b).unwrap_or(0.0)
+        };
+        let stored = |row: usize, j: usize| {
+            let mut found = None;
+            features.each(row, |k, x| found = if k == j { Some(x) } else { found });
+            found
+        };
+        let of_column = |j: usize| {
+            let mut spread = Spread { sum: by_pieces(&|row| stored(row, j).map_or(0.0, f64::from)), ..Spread::NONE };
+            for x in rows.iter().filter_map(|&row| stored(row, j)) {
+                spread.low = spread.low.min(x);
+                spread.high = spread.high.max(x);
+                spread.count += 1;
+            }
+            spread.settle(n);
+            spread.square = by_pieces(&|row| {
+                stored(row, j).map_or(0.0, |x| (f64::from(x) - spread.mean) * (f64::from(x) - spread.mean))
+            });
+            spread.standard(n)
+        };
+        let (offset, factor) = (0..features.cols()).map(of_column).unzip();
+        Affine { offset, factor }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(60)))]
+
+        #[test]
+        fn pieces_on_all_threads_equal_one_after_the_other(
+            sizes in prop::collection::vec(0usize..12, 1..60), taken in prop::collection::vec(any::<bool>(), 60),
+            sparse: bool, seed in 0u64..1000, threads in 1usize..4,
+        ) {
+            let mut bounds = vec![0];
+            sizes.iter().for_each(|size| bounds.push(bounds[bounds.len() - 1] + size));
+            let (rows, cols) = (bounds[sizes.len()], 4);
+            let x = |k: usize| {
+                let x = ((k as u64 * 2_654_435_761 + seed * 97) % 1009) as f32 / 1009.0 - 0.4;
+                if k % cols == 3 { 2.5 } else { x * 10f32.powi(k as i32 % 5) + 100.0 * (k % cols) as f32 }
+            };
+            let values: Vec<f32> = (0..rows * cols).map(x).collect();
+            let features = if sparse {
+                let (mut ends, mut columns, mut kept) = (vec![], vec![], vec![]);
+                for row in 0..rows {
+                    for j in (0..cols).filter(|j| !(row * 7 + j * 5 + seed as usize).is_multiple_of(3)) {
+                        columns.push(j as u32);
+                        kept.push(values[row * cols + j]);
+                    }
+                    ends.push(kept.len());
+                }
+                Features::Sparse(Csr::new(ends, columns, kept, cols))
+            } else {
+                Features::Dense(Matrix::new(values, cols))
+            };
+            let set = Groups::new(&features, &bounds);
+            let units: Vec<u32> = (0..sizes.len() as u32).filter(|&u| taken[u as usize]).collect();
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let backwards: Vec<u32> = units.iter().rev().copied().collect();
+            let own: Vec<usize> = units.iter().flat_map(|&u| set.span(u as usize)).collect();
+            let bits = |scaling: &Affine| {
+                scaling.offset.iter().chain(&scaling.factor).map(|x| x.to_bits()).collect::<Vec<u32>>()
+            };
+            let truth = bits(&slow(&features, &set.pieces(), &own));
+            for units in [&units, &backwards] {
+                let Scaling::Global(found) = pool.install(|| Scaling::learn(Scale::Global, set, units)) else { unreachable!() };
+                prop_assert_eq!(bits(&found), truth.clone());
+            }
+        }
     }
 }

@@ -198,35 +198,10 @@ fn pack(header: &impl Serialize, tensors: &[(String, Dtype, Vec<u8>)]) -> Vec<u8
             )
         })
         .collect();
-    let header = in_order(serde_json::to_value(header).expect("a header is plain data")).to_string();
+    let header = serde_json::to_string(header).expect("a header is plain data");
     let sum = checksum(&header, views.iter().map(|(name, view)| (*name, view)));
     let header = with_checksum(&header, NO_CHECKSUM, &sum);
     safetensors::serialize(views, Some(HashMap::from([(KEY.to_owned(), header)]))).expect("tensors fit their shapes")
-}
-
-/// The header with its keys in the order of format 1.
-fn in_order(header: serde_json::Value) -> serde_json::Value {
-    let serde_json::Value::Object(mut all) = header else { return header };
-    let mut late = |key: &str, is: fn(&serde_json::Value) -> bool| {
-        if all.get(key).is_some_and(is) { all.shift_remove(key) } else { None }
-    };
-    let labels = late("labels", serde_json::Value::is_array);
-    let core = late("core", serde_json::Value::is_object);
-    let floor = late("floor", |_| true);
-    let mut ordered = serde_json::Map::new();
-    for (key, value) in all {
-        if key == "refit" {
-            ordered.extend(core.clone().map(|core| ("core".to_owned(), core)));
-        }
-        let next = match key.as_str() {
-            "features" => labels.clone().map(|labels| ("labels".to_owned(), labels)),
-            "chosen" => floor.clone().map(|floor| ("floor".to_owned(), floor)),
-            _ => None,
-        };
-        ordered.insert(key, value);
-        ordered.extend(next);
-    }
-    ordered.into()
 }
 
 /// The header with another checksum: the last field, so the last place where the old one stands.

@@ -3,6 +3,7 @@
 use super::rows::{Rows, Work};
 use crate::data::Groups;
 use crate::data::scale::Scaling;
+use crate::pieces::Pieces;
 use crate::traits::Scorer;
 use std::ops::Range;
 
@@ -54,6 +55,14 @@ impl Scorer for Edges<'_> {
 
     fn span(&self, n: usize) -> Range<usize> {
         if n == 0 { 0..self.ends[0].0 } else { self.ends[n - 1].0..self.ends[n].0 }
+    }
+
+    fn pieces(&self) -> Pieces {
+        self.rows.pieces()
+    }
+
+    fn unit(&self, n: usize) -> usize {
+        self.rows.unit(n)
     }
 
     fn scores(&self, n: usize, theta: &[f64], s: &mut [f64], work: &mut Work) {

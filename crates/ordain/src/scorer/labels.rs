@@ -1,6 +1,7 @@
 //! One score per label of an item: from features that all labels share, and from a score of each label's own.
 
-use crate::matrix::Features;
+use crate::matrix::{Features, axpy};
+use crate::pieces::Pieces;
 use crate::traits::Scorer;
 use std::ops::Range;
 
@@ -17,6 +18,8 @@ pub struct Labels<'a> {
     pub labels: usize,
     /// The items, by row of the features.
     pub units: &'a [u32],
+    /// The pieces of the set that they are of.
+    pub pieces: &'a Pieces,
     /// Features, with the direct part.
     pub features: Option<&'a Features>,
     /// A score per label, item after item in the order of `units`.
@@ -55,6 +58,14 @@ impl Scorer for Labels<'_> {
 
     fn span(&self, n: usize) -> Range<usize> {
         n * self.labels..(n + 1) * self.labels
+    }
+
+    fn pieces(&self) -> Pieces {
+        self.pieces.clone()
+    }
+
+    fn unit(&self, n: usize) -> usize {
+        self.units[n] as usize
     }
 
     fn scores(&self, n: usize, theta: &[f64], s: &mut [f64], work: &mut LabelsWork) {
@@ -160,6 +171,54 @@ impl Scorer for Labels<'_> {
     }
 }
 
+/// The scores of a scorer, and after those of each example some parameters that all examples share: the links of a star. These parameters stand
+/// after those of the scorer.
+pub struct Linked<'a, C> {
+    /// What scores labels.
+    pub scorer: &'a C,
+    /// Number of links.
+    pub links: usize,
+}
+
+impl<C: Scorer> Scorer for Linked<'_, C> {
+    type Work = C::Work;
+
+    fn dim(&self) -> usize {
+        self.scorer.dim() + self.links
+    }
+
+    fn len(&self) -> usize {
+        self.scorer.len()
+    }
+
+    fn span(&self, n: usize) -> Range<usize> {
+        let own = self.scorer.span(n);
+        own.start + n * self.links..own.end + (n + 1) * self.links
+    }
+
+    fn pieces(&self) -> Pieces {
+        self.scorer.pieces()
+    }
+
+    fn unit(&self, n: usize) -> usize {
+        self.scorer.unit(n)
+    }
+
+    fn scores(&self, n: usize, theta: &[f64], s: &mut [f64], work: &mut C::Work) {
+        let (own, links) = theta.split_at(self.scorer.dim());
+        let (s, shared) = s.split_at_mut(s.len() - self.links);
+        self.scorer.scores(n, own, s, work);
+        shared.copy_from_slice(links);
+    }
+
+    fn pull_back(&self, n: usize, d: &[f64], grad: &mut [f64], work: &mut C::Work) {
+        let (own, links) = grad.split_at_mut(self.scorer.dim());
+        let (d, shared) = d.split_at(d.len() - self.links);
+        self.scorer.pull_back(n, d, own, work);
+        axpy(1.0, shared, links);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,10 +234,12 @@ mod tests {
         let features = Features::Dense(Matrix::new((0..12).map(|_| number() as f32).collect(), 3));
         let own: Vec<f64> = (0..20).map(|_| number()).collect();
         let (units, log_count) = ([3, 0, 1, 2], [0.3, 1.1, 0.0, 0.7]);
+        let pieces = Pieces::of_items(4, 3);
         for parts in 0..8 {
             let scorer = Labels {
                 labels: 5,
                 units: &units,
+                pieces: &pieces,
                 features: (parts & 1 > 0).then_some(&features),
                 own: (parts & 2 > 0).then_some(&own),
                 log_count: (parts & 4 > 0).then_some(&log_count),

@@ -3,6 +3,7 @@
 use crate::data::Groups;
 use crate::data::scale::{Affine, Scaling};
 use crate::matrix::{Csr, Features, Matrix, axpy_row, dot_rows};
+use crate::pieces::Pieces;
 use crate::traits::Scorer;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -157,6 +158,14 @@ impl Scorer for Rows<'_> {
 
     fn span(&self, n: usize) -> Range<usize> {
         if n == 0 { 0..self.ends[0] } else { self.ends[n - 1]..self.ends[n] }
+    }
+
+    fn pieces(&self) -> Pieces {
+        self.set.pieces()
+    }
+
+    fn unit(&self, n: usize) -> usize {
+        self.units[n] as usize
     }
 
     fn scores(&self, n: usize, theta: &[f64], s: &mut [f64], work: &mut Work) {

@@ -61,7 +61,7 @@ impl<'a> Lbfgs<'a> {
         solver.at_zero = at_zero.unwrap_or_else(|| solver.norm());
         if d <= super::newton::EXPLICIT {
             let mut hessian = vec![0.0; d * d];
-            if solver.risk.hessian(&mut hessian)? {
+            if solver.risk.hessian(&solver.theta, &mut hessian)? {
                 factor_shifted(&hessian, lambda, d, &mut solver.factor)?;
             }
         }

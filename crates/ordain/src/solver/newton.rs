@@ -133,7 +133,10 @@ impl<'a> Newton<'a> {
     fn solve_explicit(&mut self) -> Result<()> {
         if self.memory.hessian.is_empty() {
             self.memory.hessian.resize(self.theta.len().pow(2), 0.0);
-            let there = self.risk.hessian(&mut self.memory.hessian).inspect_err(|_| self.memory.hessian.clear())?;
+            let there = self
+                .risk
+                .hessian(&self.theta, &mut self.memory.hessian)
+                .inspect_err(|_| self.memory.hessian.clear())?;
             if !there {
                 // no Hessian, or one whose making would take too much memory
                 self.memory.hessian.clear();
@@ -166,7 +169,7 @@ impl<'a> Newton<'a> {
             if rr <= enough || rr == 0.0 {
                 break;
             }
-            if !self.risk.curvature(&q, &mut hq)? {
+            if !self.risk.curvature(&self.theta, &q, &mut hq)? {
                 return Err(Self::no_curvature());
             }
             axpy(self.lambda, &q, &mut hq);

@@ -1,14 +1,10 @@
 //! The right set of labels of every item made likely, or put above all others by a margin, with links between labels among
 //! the parameters.
 
-use crate::error::{Error, Result};
-use crate::matrix::{axpy, finite};
+use crate::error::Result;
 use crate::structure::star::sum::{StarSum, SumWork};
 use crate::structure::star::{Clamp, MaxWork, Star, Subsets};
-use crate::traits::{Blocks, Risk, Scorer};
-use rayon::prelude::*;
-use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::traits::{Blocks, Scorer, Surrogate};
 
 /// The labels of one item.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,98 +27,55 @@ impl Case {
     }
 }
 
-/// `mean over items of  log Σ_{|t| = k} exp f(t) − f(right)`, with k the number of labels of the item.
+/// `log Σ_{|t| = k} exp f(t) − f(right)` of each item, with k the number of its labels.
 ///
-/// The parameters are those of the scorer, then a row of links per core label as in [`Star::new`]. Convex. Items are cut into
-/// groups by the data alone, and their sums are added in order: no number depends on the threads. O(2^C·n·k) per item.
-pub struct StarLikelihood<'a, C: Scorer> {
-    scorer: &'a C,
-    core: &'a [u32],
-    cases: &'a [Case],
-    labels: usize,
-    groups: Vec<Group<C::Work>>,
-    stop: Option<&'a AtomicBool>,
-    heeds: bool,
+/// The scores of an item are those of its labels, then a row of links per core label as in [`Star::new`], as
+/// [`Linked`](crate::scorer::labels::Linked) has them. Convex in both. O(2^C·n·k) per item.
+pub struct StarLikelihood<'a> {
+    /// Number of labels.
+    pub labels: usize,
+    /// The core.
+    pub core: &'a [u32],
+    /// The items with what is right of them.
+    pub cases: &'a [Case],
 }
 
+/// Scratch of [`StarLikelihood`]: a star with the links that it was made of, which serve all items alike.
 #[derive(Default)]
-struct Group<W> {
-    items: Range<usize>,
-    sum: Vec<f64>,
-    scores: Vec<f64>,
-    marginals: Vec<f64>,
-    pairs: Vec<f64>,
-    scorer: W,
+pub struct LikelihoodWork {
+    links: Vec<f64>,
+    sum: Option<StarSum<'static>>,
+    work: SumWork,
 }
 
-impl<'a, C: Scorer> StarLikelihood<'a, C> {
-    /// The risk of items whose scores the scorer gives.
-    pub fn new(scorer: &'a C, labels: usize, core: &'a [u32], cases: &'a [Case]) -> Self {
-        debug_assert_eq!(scorer.len(), cases.len());
-        let dim = scorer.dim() + core.len() * labels;
-        let count = ((1 << 23) / dim.max(1)).clamp(2, 32).min(cases.len().max(1));
-        let bound = |g: usize| cases.len() * g / count;
-        let group = |g: usize| Group {
-            items: bound(g)..bound(g + 1),
-            sum: vec![0.0; dim],
-            scores: vec![0.0; labels],
-            marginals: vec![0.0; labels],
-            pairs: vec![0.0; core.len() * labels],
-            ..Group::default()
+impl Surrogate for StarLikelihood<'_> {
+    type Work = LikelihoodWork;
+
+    fn len(&self) -> usize {
+        self.cases.len()
+    }
+
+    fn bends(&self) -> bool {
+        false
+    }
+
+    fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut LikelihoodWork) -> Result<f64> {
+        let (case, (s, links), (p, pairs)) = (&self.cases[n], s.split_at(self.labels), d.split_at_mut(self.labels));
+        if work.links != links {
+            work.sum = None;
+        }
+        let sum = match &mut work.sum {
+            Some(sum) => sum,
+            none => {
+                work.links = links.to_vec();
+                none.insert(StarSum::of(Star::new(self.labels, self.core, links)?)?)
+            }
         };
-        Self { scorer, core, cases, labels, groups: (0..count).map(group).collect(), stop: None, heeds: false }
-    }
-
-    /// The same, but within the steps of a solver an evaluation ends with [`crate::Error::Interrupted`] at the next item once the flag is set.
-    pub fn stopped_by(self, stop: &'a AtomicBool) -> Self {
-        Self { stop: Some(stop), ..self }
-    }
-}
-
-impl<C: Scorer> Risk for StarLikelihood<'_, C> {
-    fn dim(&self) -> usize {
-        self.scorer.dim() + self.core.len() * self.labels
-    }
-
-    fn value(&mut self, theta: &[f64], grad: &mut [f64]) -> Result<f64> {
-        let (scorer, cases, own, stop) = (self.scorer, self.cases, self.scorer.dim(), self.stop.filter(|_| self.heeds));
-        let (theta, links) = theta.split_at(own);
-        let star = &Star::new(self.labels, self.core, links)?;
-        let sum = &StarSum::new(star)?;
-        let weight = 1.0 / cases.len().max(1) as f64;
-        let values: Result<Vec<f64>> = self
-            .groups
-            .par_iter_mut()
-            .map_init(SumWork::default, |work, group| {
-                group.sum.fill(0.0);
-                let (own_sum, link_sum) = group.sum.split_at_mut(own);
-                let mut total = 0.0;
-                for n in group.items.clone() {
-                    if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                        return Err(Error::Interrupted);
-                    }
-                    let case = &cases[n];
-                    let (s, p) = (&mut group.scores, &mut group.marginals);
-                    scorer.scores(n, theta, s, &mut group.scorer);
-                    let pairs = (!link_sum.is_empty()).then_some(&mut group.pairs[..]);
-                    let log_z = sum.log_sum(s, &case.over(), work, p, pairs)?;
-                    total += weight * (log_z - star.score(s, &case.yes));
-                    case.yes.iter().for_each(|&i| p[i as usize] -= 1.0);
-                    p.iter_mut().for_each(|p| *p *= weight);
-                    scorer.pull_back(n, p, own_sum, &mut group.scorer);
-                    axpy(weight, &group.pairs, link_sum);
-                    star.each_pair(&case.yes, |at| link_sum[at] -= weight);
-                }
-                Ok(total)
-            })
-            .collect();
-        grad.fill(0.0);
-        self.groups.iter().for_each(|group| axpy(1.0, &group.sum, grad));
-        finite("the objective", values?.iter().sum())
-    }
-
-    fn heed(&mut self, stop: bool) {
-        self.heeds = stop;
+        let linked = !links.is_empty();
+        let log_z = sum.log_sum(s, &case.over(), &mut work.work, p, linked.then_some(&mut *pairs))?;
+        case.yes.iter().for_each(|&i| p[i as usize] -= 1.0);
+        sum.star().each_pair(&case.yes, |at| pairs[at] -= 1.0);
+        Ok(log_z - sum.star().score(s, &case.yes))
     }
 }
 

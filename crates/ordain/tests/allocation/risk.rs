@@ -20,16 +20,16 @@ fn evaluations_allocate_nothing_per_example() {
     let mut counts = || {
         let start = counting::allocations_of_group();
         risk.value(&theta, &mut grad).unwrap();
-        risk.curvature(&theta, &mut grad).unwrap();
+        risk.curvature(&theta, &theta, &mut grad).unwrap();
         let middle = counting::allocations_of_group();
-        risk.hessian(&mut hessian).unwrap();
+        risk.hessian(&theta, &mut hessian).unwrap();
         (middle - start, counting::allocations_of_group() - middle)
     };
     let pool =
         rayon::ThreadPoolBuilder::new().num_threads(4).start_handler(|_| counting::join_group()).build().unwrap();
     pool.install(&mut counts);
     pool.install(&mut counts);
-    // what is left is the fork and join of the 32 groups, and the packing of the matrix product for every 256 rows
+    // what is left is the fork and join of up to 64 pieces, and the packing of the matrix product for every 256 rows
     let (evaluation, hessian) = pool.install(counts);
     assert!(evaluation < 200, "{evaluation} allocations in an evaluation and a product");
     assert!(hessian < 200 + 2 * (32 + set.rows() / 256), "{hessian} allocations in a Hessian");

@@ -375,6 +375,42 @@ fn the_first_format_still_loads() {
     assert!(old.iter().zip(&new).all(|(a, b)| (a - b).abs() < 1e-6));
 }
 
+/// Scores of the first documents, by the code that wrote the model.
+const RANK_BEFORE: [f64; 5] = [0.391522523764, 0.224593804137, 0.252007563376, -0.283240619862, -0.207138209889];
+/// The values of the labels of the first item, by the same code.
+const CSTAR_BEFORE: [f64; 9] = [
+    0.501657457841,
+    0.104264171449,
+    0.004642789439,
+    0.092311590399,
+    0.016623543487,
+    0.00059638035,
+    0.994501643559,
+    0.010066820791,
+    0.012224985665,
+];
+/// The probabilities of the first edges, by the same code.
+const MATCHMAP_BEFORE: [f64; 5] = [1.7808375e-05, 2.27253e-07, 0.998290885667, 0.001281104364, 5.4452525e-05];
+
+/// Models that were written before sums went by pieces keep loading, and predict what they predicted then.
+#[test]
+fn models_from_before_pieces_still_load() {
+    let load = |name: &str| load_any(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)).unwrap();
+    let close = |found: &[f64], truth: &[f64]| {
+        assert!(found.iter().zip(truth).all(|(a, b)| (a - b).abs() < 1e-9), "{found:?}, not {truth:?}");
+    };
+    let (AnyModel::Rank(rank), AnyModel::Annotate(labels), AnyModel::Match(matches)) =
+        (load("rank_before_pieces.ordain"), load("cstar_before_pieces.ordain"), load("matchmap_before_pieces.ordain"))
+    else {
+        panic!("other models")
+    };
+    assert!(rank.model.inputs.global.is_some() && matches.model.null.is_some());
+    close(&scores(&rank, &small())[..5], &RANK_BEFORE);
+    close(&annotations(&labels, &scenes())[0].values, &CSTAR_BEFORE);
+    let problem = &matchings(&matches, &registers(true, 25))[0];
+    close(problem.probabilities.as_ref().unwrap(), &MATCHMAP_BEFORE);
+}
+
 /// A line for each annotator, in the settings that differ in kind.
 const ANNOTATORS: [&str; 7] = [
     "cstar",

@@ -7,7 +7,7 @@ use ordain::data::synthetic::{Linkage, Scenes, Synthetic};
 use ordain::method::{CStar, MatchMethod, RankMethod};
 use ordain::random::Random;
 use ordain::risk::Empirical;
-use ordain::scorer::labels::Labels;
+use ordain::scorer::labels::{Labels, Linked};
 use ordain::scorer::rows::Rows;
 use ordain::solver::block_fw::BlockFw;
 use ordain::solver::bundle::Bundle;
@@ -322,7 +322,8 @@ fn stars_stop_within_an_item() {
     let (n, units) = (set.labels.len(), set.all());
     let cases: Vec<Case> = (0..set.len()).map(|i| Case::new(n, set.yes(i), set.unknown(i))).collect();
     let targets: Vec<Target> = cases.iter().cloned().map(Target::break_even).collect();
-    let scorer = Labels { labels: n, units: &units, features: Some(&set.features), own: None, log_count: None };
+    let (pieces, features) = (set.pieces(), Some(&set.features));
+    let scorer = Labels { labels: n, units: &units, pieces: &pieces, features, own: None, log_count: None };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     pool.install(|| {
         // two certificates at the start take two calls an item, then comes a pass
@@ -338,7 +339,9 @@ fn stars_stop_within_an_item() {
         }
     });
     let stop = AtomicBool::new(true);
-    let mut risk = StarLikelihood::new(&scorer, n, &[0, 1], &cases).stopped_by(&stop);
+    let linked = Linked { scorer: &scorer, links: 2 * n };
+    let loss = StarLikelihood { labels: n, core: &[0, 1], cases: &cases };
+    let mut risk = Empirical::new(&linked, &loss, vec![1.0; cases.len()]).stopped_by(&stop);
     let (theta, mut grad) = (vec![0.0; risk.dim()], vec![0.0; risk.dim()]);
     assert!(risk.value(&theta, &mut grad).is_ok());
     risk.heed(true);

@@ -5,17 +5,18 @@ use std::fs;
 use std::path::Path;
 
 /// Modules from the ground up, with the modules that each may use.
-const MAY_USE: [(&str, &[&str]); 18] = [
+const MAY_USE: [(&str, &[&str]); 19] = [
     ("error", &[]),
     ("random", &[]),
+    ("pieces", &[]),
     ("matrix", &["error"]),
-    ("traits", &["error", "matrix"]),
-    ("data", &["error", "matrix", "random"]),
+    ("traits", &["error", "matrix", "pieces"]),
+    ("data", &["error", "matrix", "random", "pieces"]),
     ("kernel", &["error", "matrix", "random"]),
     ("structure", &["error", "random"]),
     ("surrogate", &["error", "matrix", "random", "data", "structure", "traits"]),
-    ("scorer", &["matrix", "data", "kernel", "traits"]),
-    ("risk", &["error", "matrix", "traits"]),
+    ("scorer", &["matrix", "pieces", "data", "kernel", "traits"]),
+    ("risk", &["error", "matrix", "pieces", "traits"]),
     ("solver", &["error", "matrix", "random", "kernel", "traits", "risk"]),
     ("metric", &["error", "random", "data"]),
     ("task", &["error", "traits", "data", "solver", "metric"]),
@@ -25,6 +26,7 @@ const MAY_USE: [(&str, &[&str]); 18] = [
             "error",
             "matrix",
             "random",
+            "pieces",
             "data",
             "kernel",
             "structure",
@@ -52,6 +54,7 @@ const MAY_USE: [(&str, &[&str]); 18] = [
             "method",
             "metric",
             "model_file",
+            "pieces",
             "random",
             "risk",
             "scorer",

@@ -4,14 +4,16 @@
 use ordain::data::RankSet;
 use ordain::data::scale::{Scale, Scaling};
 use ordain::data::synthetic::Synthetic;
-use ordain::matrix::{Csr, Features};
-use ordain::risk::Empirical;
+use ordain::matrix::{Csr, Features, mirror};
+use ordain::pieces::{Node, add_up, merge};
+use ordain::risk::{Ask, Empirical};
 use ordain::scorer::rows::Rows;
 use ordain::solver::lbfgs::Lbfgs;
 use ordain::solver::newton::{Memory, Newton};
 use ordain::solver::run::{Watch, run};
 use ordain::surrogate::pair_hinge::PairHinge;
-use ordain::traits::{Risk, Scorer, Solver, Stop};
+use ordain::traits::{Risk, Scorer, Solver, Stop, Surrogate};
+use proptest::prelude::*;
 
 fn set(seed: u64, sparse: bool) -> RankSet {
     let mut set = Synthetic { queries: 12, documents: (1, 9), features: 6, seed, ..Synthetic::default() }.make();
@@ -125,8 +127,9 @@ fn gradient_hessian_and_products_agree_with_differences() {
             let mut grad = vec![0.0; d];
             let value = risk.value(theta, &mut grad).unwrap();
             let (mut hessian, mut product) = (vec![0.0; d * d], vec![0.0; d]);
-            assert!(risk.hessian(&mut hessian).unwrap());
-            assert!(risk.curvature(&theta.iter().map(|x| x + 1.0).collect::<Vec<_>>(), &mut product).unwrap());
+            assert!(risk.hessian(theta, &mut hessian).unwrap());
+            let v: Vec<f64> = theta.iter().map(|x| x + 1.0).collect();
+            assert!(risk.curvature(theta, &v, &mut product).unwrap());
             (value, grad, hessian, product)
         };
         let (_, grad, hessian, product) = at(&theta);
@@ -220,4 +223,140 @@ fn a_value_that_is_no_number_ends_a_trial_step_and_not_the_run() {
     assert!(matches!(report.stop, Stop::Gradient | Stop::Stalled), "{report:?}");
     assert!((theta - 2.0 / 3.0).abs() < 1e-6, "{theta}");
     assert!(risk.outside > 0, "the test never left the domain");
+}
+
+/// Everything that a risk says at one point: gradient and value, product, Hessian.
+fn answers(set: &RankSet, units: &[u32], scaling: &Scaling, theta: &[f64], v: &[f64]) -> Vec<u64> {
+    let d = theta.len();
+    let loss = PairHinge::new(units.iter().map(|&q| &set.grades[set.span(q as usize)]), None);
+    let rows = Rows::new(set, units, scaling);
+    let mut risk = Empirical::new(&rows, &loss, weights(units));
+    let (mut grad, mut product, mut hessian) = (vec![0.0; d], vec![0.0; d], vec![0.0; d * d]);
+    let value = risk.value(theta, &mut grad).unwrap();
+    assert!(risk.curvature(theta, v, &mut product).unwrap() && risk.hessian(theta, &mut hessian).unwrap());
+    grad.iter().chain([&value]).chain(&product).chain(&hessian).map(|x| x.to_bits()).collect()
+}
+
+fn weights(units: &[u32]) -> Vec<f64> {
+    units.iter().map(|&q| 0.1 + f64::from(q) / 7.0).collect()
+}
+
+/// The same by shards of whole pieces, each of which knows its own queries alone, and one of which has forgotten its scores.
+fn by_shards(
+    set: &RankSet,
+    units: &[u32],
+    scaling: &Scaling,
+    (theta, v): (&[f64], &[f64]),
+    shards: &[std::ops::Range<usize>],
+) -> Vec<u64> {
+    let (d, pieces) = (theta.len(), set.pieces());
+    let mut found: [Vec<Node<Vec<f64>>>; 3] = Default::default();
+    for (at, shard) in shards.iter().enumerate() {
+        let own: Vec<u32> = units.iter().copied().filter(|&q| shard.contains(&pieces.of(q as usize))).collect();
+        let loss = PairHinge::new(own.iter().map(|&q| &set.grades[set.span(q as usize)]), None);
+        let rows = Rows::new(set, &own, scaling);
+        for (which, (ask, found)) in [Ask::Value { theta }, Ask::Product { theta, v }, Ask::Hessian { theta }]
+            .into_iter()
+            .zip(&mut found)
+            .enumerate()
+        {
+            let mut risk = Empirical::new(&rows, &loss, weights(&own));
+            if (at + which) % 2 == 0 {
+                risk.value(v, &mut vec![0.0; d]).unwrap();
+            }
+            found.extend(risk.nodes(shard.clone(), ask).unwrap().unwrap());
+        }
+    }
+    let [value, product, hessian] = found;
+    let of = |mut nodes: Vec<Node<Vec<f64>>>, len: usize| {
+        nodes.reverse();
+        merge(nodes, add_up).unwrap_or_else(|| vec![0.0; len])
+    };
+    let mut hessian = of(hessian, d * d);
+    mirror(&mut hessian, d);
+    let both = [of(value, d + 1), of(product, d)].concat();
+    both.iter().chain(&hessian).map(|x| x.to_bits()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(crate::cases::cases(60)))]
+
+    /// Whichever queries are left out, in whatever order they come, on however many threads, and however pieces are dealt out to shards.
+    #[test]
+    fn shards_of_whole_pieces_add_up_to_the_whole_bit_for_bit(
+        seed in 0u64..50, sparse: bool, scale in 0usize..4, left_out in 2u32..9, threads in 1usize..4,
+        cuts in prop::collection::vec(0usize..1000, 0..5),
+    ) {
+        let mut set = set(seed, sparse);
+        let many: Vec<u32> = (0..10).flat_map(|_| 0..set.len() as u32).collect();
+        set = set.only(&many);
+        let units: Vec<u32> = set.all().into_iter().filter(|q| !(q + seed as u32).is_multiple_of(left_out)).collect();
+        let mut mixed = units.clone();
+        mixed.rotate_left(units.len() / 3);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let scaling = Scaling::learn(Scale::ALL[scale], &set, &units);
+        let again = pool.install(|| Scaling::learn(Scale::ALL[scale], &set, &mixed));
+        prop_assert!(scaling == again);
+        let theta: Vec<f64> = (0..6).map(|j| 0.05 * (f64::from(j) - 2.2)).collect();
+        let v: Vec<f64> = (0..6).map(|j| 0.3 * f64::from(j) - 0.7).collect();
+        let whole = answers(&set, &units, &scaling, &theta, &v);
+        prop_assert!(whole == pool.install(|| answers(&set, &mixed, &scaling, &theta, &v)));
+        let pieces = set.pieces().len();
+        prop_assert!(pieces > 20, "{}", pieces);
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % pieces).chain([0, pieces]).collect();
+        cuts.sort_unstable();
+        let shards: Vec<_> = cuts.windows(2).map(|cut| cut[0]..cut[1]).collect();
+        prop_assert!(whole == pool.install(|| by_shards(&set, &units, &scaling, (&theta, &v), &shards)));
+    }
+}
+
+/// The slow twin of the sum by pieces: example after example, piece after piece, on one thread.
+#[test]
+fn the_risk_is_the_sum_over_pieces_by_the_tree() {
+    everywhere(|set, _, units, rows, loss| {
+        let (d, pieces, weight) = (set.features.cols(), set.pieces(), weights(units));
+        let theta: Vec<f64> = (0..d).map(|j| 0.05 * (j as f64 - 2.2)).collect();
+        let mut nodes: Vec<Node<Vec<f64>>> = vec![];
+        for (n, &q) in units.iter().enumerate() {
+            let at = pieces.of(q as usize);
+            if nodes.last().is_none_or(|node| node.at != at) {
+                nodes.push(Node { level: 0, at, sum: vec![0.0; d + 1] });
+            }
+            let sum = &mut nodes.last_mut().unwrap().sum;
+            let (mut s, mut back) = (vec![0.0; rows.span(n).len()], vec![0.0; rows.span(n).len()]);
+            rows.scores(n, &theta, &mut s, &mut Default::default());
+            sum[d] += weight[n] * loss.value(n, &s, &mut back, &mut Default::default()).unwrap();
+            back.iter_mut().for_each(|x| *x *= weight[n]);
+            rows.pull_back(n, &back, &mut sum[..d], &mut Default::default());
+        }
+        let (truth, mut grad) = (merge(nodes, add_up).unwrap(), vec![0.0; d]);
+        let value = Empirical::new(rows, loss, weight).value(&theta, &mut grad).unwrap();
+        assert!(grad == truth[..d] && value.to_bits() == truth[d].to_bits());
+    });
+}
+
+#[test]
+fn a_hessian_is_that_of_the_point_that_is_asked_for() {
+    let differ = std::cell::Cell::new(0);
+    everywhere(|set, _, units, rows, loss| {
+        let d = set.features.cols();
+        let at = |k: usize| (0..d).map(|j| 2.0 * ((j + 3 * k) as f64).sin()).collect::<Vec<f64>>();
+        let (v, mut grad) = (at(9), vec![0.0; d]);
+        let mut risk = Empirical::new(rows, loss, weights(units));
+        for k in 0..3 {
+            let mut fresh = Empirical::new(rows, loss, weights(units));
+            let (mut right, mut found) = (vec![0.0; d * d + d], vec![0.0; d * d + d]);
+            fresh.value(&at(k), &mut grad).unwrap();
+            assert!(fresh.hessian(&at(k), &mut right[d..]).unwrap());
+            assert!(fresh.curvature(&at(k), &v, &mut right[..d]).unwrap());
+            risk.value(&at(k + 1), &mut grad).unwrap();
+            assert!(risk.hessian(&at(k + 1), &mut found[d..]).unwrap());
+            differ.set(differ.get() + usize::from(found[d..] != right[d..]));
+            assert!(risk.hessian(&at(k), &mut found[d..]).unwrap());
+            risk.value(&at(k + 1), &mut grad).unwrap();
+            assert!(risk.curvature(&at(k), &v, &mut found[..d]).unwrap());
+            assert!(found == right);
+        }
+    });
+    assert!(differ.get() > 50, "{} points have another Hessian than the next: nothing to see", differ.get());
 }

@@ -7,8 +7,10 @@ use ordain::data::{Columns, LabelSet};
 use ordain::matrix::{Csr, Features, Matrix};
 use ordain::method::core_choice::choose_core;
 use ordain::method::{CStar, Core, OneVsRest};
+use ordain::pieces::Pieces;
 use ordain::random::Random;
-use ordain::scorer::labels::{Labels, LabelsWork};
+use ordain::risk::Empirical;
+use ordain::scorer::labels::{Labels, LabelsWork, Linked};
 use ordain::solver::block_fw::{BlockFw, Kept};
 use ordain::solver::run::Watch;
 use ordain::structure::exhaustive;
@@ -21,6 +23,7 @@ use ordain::traits::{Blocks, Risk, Scorer, Solver};
 struct Made {
     features: Features,
     units: Vec<u32>,
+    pieces: Pieces,
     own: Vec<f64>,
     log_count: Vec<f64>,
     cases: Vec<Case>,
@@ -53,6 +56,7 @@ fn made(random: &mut Random, items: usize, n: usize, unknown: bool) -> Made {
     Made {
         features,
         units: (0..items as u32).collect(),
+        pieces: Pieces::of_items(items, d),
         own: (0..items * n).map(|_| random.normal()).collect(),
         log_count: cases.iter().map(|case| (case.yes.len() as f64).ln()).collect(),
         cases,
@@ -64,6 +68,7 @@ impl Made {
         Labels {
             labels: n,
             units: &self.units,
+            pieces: &self.pieces,
             features: (parts & 1 > 0).then_some(&self.features),
             own: (parts & 2 > 0).then_some(&self.own),
             log_count: (parts & 4 > 0).then_some(&self.log_count),
@@ -81,7 +86,9 @@ fn the_likelihood_is_that_of_all_sets_and_its_gradient_that_of_differences() {
         let mut core: Vec<u32> = (0..n as u32).collect();
         random.shuffle(&mut core);
         core.truncate(round % 4);
-        let mut risk = StarLikelihood::new(&scorer, n, &core, &made.cases);
+        let loss = StarLikelihood { labels: n, core: &core, cases: &made.cases };
+        let linked = Linked { scorer: &scorer, links: core.len() * n };
+        let mut risk = Empirical::new(&linked, &loss, vec![0.2; 5]);
         let mut theta: Vec<f64> = (0..risk.dim()).map(|_| 0.7 * random.normal()).collect();
         let mut grad = vec![0.0; theta.len()];
         let value = risk.value(&theta, &mut grad).unwrap();
@@ -112,8 +119,11 @@ fn what_is_not_known_is_not_counted_as_no() {
     // label 2 is unknown of every item: nothing pulls at it
     let cases: Vec<Case> = (0..4).map(|i| Case::new(4, &[i % 2], &[2])).collect();
     let units: Vec<u32> = (0..4).collect();
-    let scorer = Labels { labels: 4, units: &units, features: None, own: None, log_count: None };
-    let mut risk = StarLikelihood::new(&scorer, 4, &[2], &cases);
+    let pieces = Pieces::of_items(4, 1);
+    let scorer = Labels { labels: 4, units: &units, pieces: &pieces, features: None, own: None, log_count: None };
+    let (linked, loss) =
+        (Linked { scorer: &scorer, links: 4 }, StarLikelihood { labels: 4, core: &[2], cases: &cases });
+    let mut risk = Empirical::new(&linked, &loss, vec![0.25; 4]);
     let mut grad = vec![0.0; 8];
     risk.value(&[0.3, -0.1, 5.0, 0.2, 1.0, 1.0, 0.0, 1.0], &mut grad).unwrap();
     assert!(grad[2] == 0.0 && grad[4..].iter().all(|&g| g == 0.0), "{grad:?}");
@@ -286,7 +296,8 @@ impl Demo {
     pub(crate) fn new() -> Self {
         let set = Scenes { items: 3000, noise: 1.5, ..Scenes::default() }.make().only(&(0..2000).collect::<Vec<u32>>());
         let (n, units) = (set.labels.len(), set.all());
-        let features = Affine::standard(&set.features, 0..set.len()).apply(&set.features);
+        let features =
+            Affine::standard(&set.features, &set.pieces(), std::iter::once(0..set.len())).apply(&set.features);
         let (_, own) = OneVsRest::fit(&features, &set, &units, &Watch::NOBODY).unwrap();
         let cases: Vec<Case> = (0..set.len()).map(|i| Case::new(n, set.yes(i), set.unknown(i))).collect();
         let log_count = cases.iter().map(|case| (case.yes.len() as f64).ln()).collect();
@@ -300,7 +311,9 @@ impl Demo {
 fn margins_reach_their_gap_in_few_passes() {
     let Demo { n, units, features, own, log_count, targets, core } = Demo::new();
     for (own, features) in [(Some(&own[..]), None), (None, Some(&features))] {
-        let scorer = Labels { labels: n, units: &units, features, own, log_count: Some(&log_count) };
+        let pieces = Pieces::of_items(units.len(), 1);
+        let log_count = Some(&log_count[..]);
+        let scorer = Labels { labels: n, units: &units, pieces: &pieces, features, own, log_count };
         let mut blocks = StarMargin::new(&scorer, n, &core, &targets, [1.0; 2]).unwrap();
         let mut solver = BlockFw::new(&mut blocks, 1e-3, 0).unwrap();
         let mut passes = 0;

@@ -3,6 +3,7 @@
 use crate::data::{Aligned, Columns, Filled, Missing, Strings, columns};
 use crate::error::{Error, Result};
 use crate::matrix::Features;
+use crate::pieces::Pieces;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -309,12 +310,18 @@ impl LabelSet {
 
     /// Fills gaps of the features as `missing` says; the means of `units`, where they were what was filled in.
     pub fn fill(&mut self, missing: Missing, units: &[u32]) -> Filled {
-        columns::fill_as(&mut self.features, missing, units.iter().map(|&i| i as usize))
+        let pieces = self.pieces();
+        columns::fill_as(&mut self.features, missing, &pieces, units.iter().map(|&i| i as usize..i as usize + 1))
     }
 
     /// Puts `means[j]` where a value of column `j` is missing, or 0 without means.
     pub fn fill_missing(&mut self, means: Option<&[f32]>) {
         columns::fill(&mut self.features, means);
+    }
+
+    /// How the items are cut for sums over all of them.
+    pub fn pieces(&self) -> Pieces {
+        Pieces::of_items(self.len(), self.features.cols())
     }
 
     /// A digest of the items themselves: ids and features, whichever labels they have.
@@ -328,24 +335,26 @@ impl LabelSet {
         self.columns.names.iter().for_each(|name| add(name));
         (0..self.len()).for_each(|i| add(&self.item(i)));
         hash.update(&bytes);
-        columns::hash(&self.features, &mut hash);
+        columns::hash(&self.features, 0..self.features.rows(), &mut hash);
         hash.finalize().to_hex().to_string()
     }
 
     /// A digest of all that a fit depends on: labels and features.
     pub fn digest(&self) -> String {
-        let mut hash = blake3::Hasher::new();
-        let mut bytes: Vec<u8> = (self.len() as u64).to_le_bytes().to_vec();
-        for name in self.columns.names.iter().chain(&self.labels) {
-            bytes.extend_from_slice(&(name.len() as u32).to_le_bytes());
-            bytes.extend_from_slice(name.as_bytes());
+        let pieces = self.pieces();
+        let mut head: Vec<u8> = vec![];
+        for n in [self.len(), self.columns.names.len(), self.labels.len()] {
+            head.extend_from_slice(&(n as u64).to_le_bytes());
         }
-        for lists in [&self.yes, &self.unknown] {
-            bytes.extend(lists.ends.iter().flat_map(|&end| (end as u64).to_le_bytes()));
-            bytes.extend(lists.values.iter().flat_map(|label| label.to_le_bytes()));
-        }
-        hash.update(&bytes);
-        columns::hash(&self.features, &mut hash);
-        hash.finalize().to_hex().to_string()
+        self.columns.names.iter().chain(&self.labels).for_each(|name| columns::write_name(name, &mut head));
+        columns::digest(&pieces, &head, |p, hash| {
+            let mut bytes: Vec<u8> = vec![];
+            for labels in pieces.units(p).flat_map(|i| [self.yes(i), self.unknown(i)]) {
+                bytes.extend_from_slice(&(labels.len() as u32).to_le_bytes());
+                bytes.extend(labels.iter().flat_map(|label| label.to_le_bytes()));
+            }
+            hash.update(&bytes);
+            columns::hash(&self.features, pieces.rows(p), hash);
+        })
     }
 }

@@ -1,8 +1,10 @@
 //! Problems of matching: two sides with edges between them.
 
-use crate::data::{Aligned, Columns, Filled, Groups, Missing, columns};
+use crate::data::columns::{self, write_name};
+use crate::data::{Aligned, Columns, Filled, Groups, Missing};
 use crate::error::{Error, Result};
 use crate::matrix::Features;
+use crate::pieces::Pieces;
 use std::ops::Range;
 
 /// What is known of an edge.
@@ -249,8 +251,9 @@ impl MatchSet {
 
     /// Fills gaps of the features as `missing` says; the means of `units`, where they were what was filled in.
     pub fn fill(&mut self, missing: Missing, units: &[u32]) -> Filled {
-        let rows = units.iter().flat_map(|&p| self.bounds[p as usize]..self.bounds[p as usize + 1]);
-        columns::fill_as(&mut self.features, missing, rows)
+        let pieces = self.pieces();
+        let rows = units.iter().map(|&p| self.bounds[p as usize]..self.bounds[p as usize + 1]);
+        columns::fill_as(&mut self.features, missing, &pieces, rows)
     }
 
     /// Puts `means[j]` where a value of column `j` is missing, or 0 without means.
@@ -258,28 +261,34 @@ impl MatchSet {
         columns::fill(&mut self.features, means);
     }
 
+    /// How the problems are cut for sums over all of them.
+    pub fn pieces(&self) -> Pieces {
+        Groups::from(self).pieces()
+    }
+
     /// A digest of all that a fit depends on: edges, what is known of them, and features.
     pub fn digest(&self) -> String {
-        let mut hash = blake3::Hasher::new();
-        let mut bytes: Vec<u8> = (self.len() as u64).to_le_bytes().to_vec();
-        for name in &self.columns.names {
-            bytes.extend_from_slice(&(name.len() as u32).to_le_bytes());
-            bytes.extend_from_slice(name.as_bytes());
+        let pieces = self.pieces();
+        let mut head: Vec<u8> = vec![];
+        for n in [self.len(), self.columns.names.len()] {
+            head.extend_from_slice(&(n as u64).to_le_bytes());
         }
-        for problem in &self.problems {
-            for n in [problem.left.len(), problem.right.len(), problem.edges.len()] {
-                bytes.extend_from_slice(&(n as u64).to_le_bytes());
+        self.columns.names.iter().for_each(|name| write_name(name, &mut head));
+        columns::digest(&pieces, &head, |p, hash| {
+            let mut bytes: Vec<u8> = vec![];
+            for problem in &self.problems[pieces.units(p)] {
+                for n in [problem.left.len(), problem.right.len(), problem.edges.len()] {
+                    bytes.extend_from_slice(&(n as u64).to_le_bytes());
+                }
+                for (&(i, j), &truth) in problem.edges.iter().zip(&problem.truth) {
+                    bytes.extend_from_slice(&i.to_le_bytes());
+                    bytes.extend_from_slice(&j.to_le_bytes());
+                    bytes.push(truth as u8);
+                }
+                hash.update(&bytes);
+                bytes.clear();
             }
-            for (&(i, j), &truth) in problem.edges.iter().zip(&problem.truth) {
-                bytes.extend_from_slice(&i.to_le_bytes());
-                bytes.extend_from_slice(&j.to_le_bytes());
-                bytes.push(truth as u8);
-            }
-            hash.update(&bytes);
-            bytes.clear();
-        }
-        hash.update(&bytes);
-        columns::hash(&self.features, &mut hash);
-        hash.finalize().to_hex().to_string()
+            columns::hash(&self.features, pieces.rows(p), hash);
+        })
     }
 }

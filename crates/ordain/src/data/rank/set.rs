@@ -1,9 +1,11 @@
 //! Queries with graded documents.
 
-use crate::data::columns::{self, Aligned, Columns, Filled, Missing};
+use crate::data::Groups;
+use crate::data::columns::{self, Aligned, Columns, Filled, Missing, write_name};
 use crate::data::strings::{Strings, short};
 use crate::error::{Error, Result};
 use crate::matrix::Features;
+use crate::pieces::Pieces;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -275,13 +277,14 @@ impl RankSet {
 
     /// The mean of each column over the values that some queries have; 0 where there is none.
     pub fn column_means(&self, units: &[u32]) -> Vec<f32> {
-        columns::means(&self.features, units.iter().flat_map(|&q| self.span(q as usize)))
+        columns::means(&self.features, &self.pieces(), units.iter().map(|&q| self.span(q as usize)))
     }
 
     /// Fills gaps as `missing` says, with the means of the queries `units` if they are asked for.
     pub fn fill(&mut self, missing: Missing, units: &[u32]) -> Filled {
-        let rows = units.iter().flat_map(|&q| self.bounds[q as usize]..self.bounds[q as usize + 1]);
-        columns::fill_as(&mut self.features, missing, rows)
+        let pieces = self.pieces();
+        let rows = units.iter().map(|&q| self.bounds[q as usize]..self.bounds[q as usize + 1]);
+        columns::fill_as(&mut self.features, missing, &pieces, rows)
     }
 
     /// Puts `means[j]` where a value of column `j` is missing, or 0 without means.
@@ -289,26 +292,31 @@ impl RankSet {
         columns::fill(&mut self.features, means);
     }
 
+    /// How the queries are cut for sums over all of them.
+    pub fn pieces(&self) -> Pieces {
+        Groups::from(self).pieces()
+    }
+
     /// A digest of all that a fit depends on: queries, grades, weights and features.
     pub fn digest(&self) -> String {
-        let mut hash = blake3::Hasher::new();
-        let mut bytes: Vec<u8> = vec![];
-        hash.update(&(self.rows() as u64).to_le_bytes());
-        for name in self.columns.names.iter().chain(&self.queries) {
-            bytes.extend_from_slice(&(name.len() as u32).to_le_bytes());
-            bytes.extend_from_slice(name.as_bytes());
+        let pieces = self.pieces();
+        let mut head: Vec<u8> = vec![];
+        let weights = u64::from(self.weights.is_some());
+        for n in [self.rows() as u64, self.len() as u64, self.columns.names.len() as u64, weights] {
+            head.extend_from_slice(&n.to_le_bytes());
         }
-        bytes.extend(self.bounds.iter().flat_map(|&b| (b as u64).to_le_bytes()));
-        hash.update(&bytes);
-        let numbers = [Some(&self.grades), self.weights.as_ref()];
-        for list in numbers.into_iter().flatten() {
-            for part in list.chunks(4096) {
-                bytes.clear();
-                bytes.extend(part.iter().flat_map(|x| x.to_le_bytes()));
-                hash.update(&bytes);
+        self.columns.names.iter().for_each(|name| write_name(name, &mut head));
+        columns::digest(&pieces, &head, |p, hash| {
+            let (rows, mut bytes) = (pieces.rows(p), vec![]);
+            for q in pieces.units(p) {
+                write_name(&self.queries[q], &mut bytes);
+                bytes.extend_from_slice(&(self.span(q).len() as u64).to_le_bytes());
             }
-        }
-        columns::hash(&self.features, &mut hash);
-        hash.finalize().to_hex().to_string()
+            for list in [Some(&self.grades), self.weights.as_ref()].into_iter().flatten() {
+                bytes.extend(list[rows.clone()].iter().flat_map(|x| x.to_le_bytes()));
+            }
+            hash.update(&bytes);
+            columns::hash(&self.features, rows, hash);
+        })
     }
 }

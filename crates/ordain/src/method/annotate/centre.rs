@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::method::annotate::stage::Stage;
+use crate::pieces::sums;
 use crate::scorer::labels::Labels;
 use crate::traits::Risk;
 
@@ -22,12 +23,17 @@ pub(in crate::method) struct Centre {
 impl Centre {
     pub(in crate::method) fn new(stage: &Stage, scorer: &Labels, core: &[u32]) -> Self {
         let (n, m) = (stage.labels, stage.cases.len() as f64);
-        let (mut often, mut own) = (vec![0.0; n], vec![0.0; n]);
-        for (case, z) in stage.cases.iter().zip(stage.own.chunks_exact(n)) {
-            case.yes.iter().for_each(|&i| often[i as usize] += 1.0 / m);
-            own.iter_mut().zip(z).for_each(|(mean, z)| *mean += z / m);
-        }
-        let log_count = stage.log_count.iter().sum::<f64>() / m;
+        // how often labels occur, the scores of their classifiers, log k
+        let units = stage.taught.iter().map(|&i| i as usize);
+        let mut often = sums(&stage.pieces, units, 2 * n + 1, |item, _, sums| {
+            let (often, rest) = sums.split_at_mut(n);
+            let (own, log_count) = rest.split_at_mut(n);
+            stage.cases[item].yes.iter().for_each(|&i| often[i as usize] += 1.0 / m);
+            own.iter_mut().zip(&stage.own[item * n..(item + 1) * n]).for_each(|(mean, z)| *mean += z / m);
+            log_count[0] += stage.log_count[item];
+        });
+        let mut own = often.split_off(n);
+        let log_count = own.pop().unwrap_or(0.0) / m;
         Self { labels: n, core: core.to_vec(), layout: scorer.layout(), own, log_count, often }
     }
 

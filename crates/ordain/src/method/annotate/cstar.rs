@@ -10,8 +10,8 @@ use crate::method::annotate::stage::Stage;
 use crate::method::settings::{SWITCH, above_0, count, lambda, name_of, one_of, positive, shown_number};
 use crate::method::{Annotate, Choice, Positive};
 use crate::metric::{Kind, Metric};
-use crate::risk::Ridged;
-use crate::scorer::labels::{Labels, LabelsWork};
+use crate::risk::{Empirical, Ridged};
+use crate::scorer::labels::{Labels, LabelsWork, Linked};
 use crate::solver::block_fw::{BlockFw, objective};
 use crate::solver::cccp::{Place, Rounds, cccp};
 use crate::solver::lbfgs::Lbfgs;
@@ -419,7 +419,9 @@ impl CStar {
         let dim = scorer.dim() + point.core.len() * n;
         match self.trainer {
             Trainer::Likelihood => {
-                let mut risk = StarLikelihood::new(&scorer, n, &point.core, &stage.cases).stopped_by(watch.stop);
+                let loss = StarLikelihood { labels: n, core: &point.core, cases: &stage.cases };
+                let (linked, count) = (Linked { scorer: &scorer, links: dim - scorer.dim() }, stage.cases.len());
+                let mut risk = Empirical::new(&linked, &loss, vec![1.0 / count as f64; count]).stopped_by(watch.stop);
                 let centre = Centre::new(stage, &scorer, &point.core);
                 let mut centred = Centred { risk: &mut risk, centre: &centre, theta: vec![0.0; dim] };
                 let strength = self.strengths(&scorer, point);
@@ -914,11 +916,13 @@ mod tests {
             let units: Vec<u32> = (0..items as u32).collect();
             let values: Vec<f32> = (0..items * 3).map(|_| random.normal() as f32).collect();
             let features = crate::matrix::Features::Dense(crate::matrix::Matrix::new(values, 3));
-            let features = Affine::standard(&features, 0..items).apply(&features);
+            let pieces = crate::pieces::Pieces::of_items(items, 3);
+            let features = Affine::standard(&features, &pieces, std::iter::once(0..items)).apply(&features);
             let own: Vec<f64> = (0..items * n).map(|_| random.normal()).collect();
             let scorer = Labels {
                 labels: n,
                 units: &units,
+                pieces: &pieces,
                 features: (round % 2 == 0).then_some(&features),
                 own: Some(&own),
                 log_count: None,

@@ -10,6 +10,7 @@ use crate::method::annotate::count::{CountModel, expected};
 use crate::method::annotate::cstar::{CStar, LabelFeatures, LabelScale};
 use crate::method::annotate::one_vs_rest::OneVsRest;
 use crate::metric::{self, LabelScores, Metric};
+use crate::pieces::{Pieces, sums};
 use crate::scorer::labels::Labels;
 use crate::solver::run::Watch;
 use crate::surrogate::star::Case;
@@ -30,6 +31,7 @@ pub(in crate::method) struct Stage<'a> {
     pub(in crate::method) own: Vec<f64>,
     pub(in crate::method) log_count: Vec<f64>,
     pub(in crate::method) labels: usize,
+    pub(in crate::method) pieces: Pieces,
 }
 
 impl<'a> Stage<'a> {
@@ -40,12 +42,14 @@ impl<'a> Stage<'a> {
         watch: &Watch,
     ) -> Result<Self> {
         let (set, n) = (data.set, data.set.labels.len());
+        let pieces = set.pieces();
         let wanted = match method.scale {
             LabelScale::Global => true,
             LabelScale::None => false,
             LabelScale::Auto => matches!(set.features, Features::Dense(_)),
         };
-        let affine = wanted.then(|| Affine::standard(&set.features, units.iter().map(|&i| i as usize)));
+        let affine =
+            wanted.then(|| Affine::standard(&set.features, &pieces, units.iter().map(|&i| i as usize..i as usize + 1)));
         let scaled = match &affine {
             Some(affine) => Cow::Owned(affine.apply(&set.features)),
             None => Cow::Borrowed(&set.features),
@@ -60,7 +64,7 @@ impl<'a> Stage<'a> {
             (expected(z), set.yes(i as usize).len() + open.sum::<f64>().round() as usize)
         });
         let counts: Vec<(f64, usize)> = counts.collect();
-        let count = CountModel::fit(&counts, n)?;
+        let count = CountModel::fit(&counts, n, &pieces.runs(units.iter().map(|&i| i as usize)))?;
         let (mut taught, mut cases, mut own, mut log_count) = (vec![], vec![], vec![], vec![]);
         for (&i, z) in units.iter().zip(logits.chunks_exact(n.max(1))) {
             if set.tells(i as usize) {
@@ -77,7 +81,19 @@ impl<'a> Stage<'a> {
                 found: format!("none among {} items of {n} labels", units.len()),
             });
         }
-        Ok(Self { units: units.to_vec(), affine, scaled, classifiers, count, taught, cases, own, log_count, labels: n })
+        Ok(Self {
+            units: units.to_vec(),
+            affine,
+            scaled,
+            classifiers,
+            count,
+            taught,
+            cases,
+            own,
+            log_count,
+            labels: n,
+            pieces,
+        })
     }
 
     /// The same for some of the items that teach.
@@ -94,6 +110,7 @@ impl<'a> Stage<'a> {
             own: kept.iter().flat_map(|&i| self.own[i * n..(i + 1) * n].iter().copied()).collect(),
             log_count: kept.iter().map(|&i| self.log_count[i]).collect(),
             labels: n,
+            pieces: self.pieces.clone(),
         }
     }
 
@@ -101,6 +118,7 @@ impl<'a> Stage<'a> {
         Labels {
             labels: self.labels,
             units: &self.taught,
+            pieces: &self.pieces,
             features: matches!(method.features, LabelFeatures::Direct | LabelFeatures::Both).then_some(&*self.scaled),
             own: (method.features != LabelFeatures::Direct).then_some(&self.own),
             log_count: method.count_bias.then_some(&self.log_count),
@@ -113,23 +131,22 @@ impl<'a> Stage<'a> {
         let bend = |p: f64| (p * (1.0 - p)).max(1.0 / m);
         let bends: Vec<f64> = centre.often.iter().map(|&p| bend(p)).collect();
         let [direct, own, count] = scorer.layout();
+        let units = self.taught.iter().map(|&i| i as usize);
         let mut out = vec![0.0; scorer.dim()];
         out[..n].copy_from_slice(&bends);
         if let Some(features) = scorer.features {
-            let mut square = vec![0.0; features.cols()];
-            for &i in &self.taught {
-                features.each(i as usize, |j, x| square[j] += f64::from(x) * f64::from(x) / m);
-            }
+            let square = sums(&self.pieces, units.clone(), features.cols(), |_, i, square| {
+                features.each(i, |j, x| square[j] += f64::from(x) * f64::from(x) / m);
+            });
             for (line, square) in out[direct].chunks_exact_mut(n).zip(square) {
                 line.iter_mut().zip(&bends).for_each(|(out, b)| *out = square * b);
             }
         }
         if let Some(z) = scorer.own {
-            let mut square = vec![0.0; n];
-            for z in z.chunks_exact(n) {
-                let away = z.iter().zip(&centre.own).map(|(z, mean)| z - mean);
+            let square = sums(&self.pieces, units.clone(), n, |item, _, square| {
+                let away = z[item * n..(item + 1) * n].iter().zip(&centre.own).map(|(z, mean)| z - mean);
                 square.iter_mut().zip(away).for_each(|(s, z)| *s += z * z / m);
-            }
+            });
             let own = &mut out[own];
             for ((out, square), b) in own[1..].iter_mut().zip(square).zip(&bends) {
                 *out = square * b;
@@ -137,7 +154,10 @@ impl<'a> Stage<'a> {
             own[0] = own[1..].iter().sum();
         }
         if let Some(log_count) = scorer.log_count {
-            let square = log_count.iter().map(|l| (l - centre.log_count).powi(2)).sum::<f64>() / m;
+            let square = sums(&self.pieces, units.clone(), 1, |item, _, square| {
+                square[0] += (log_count[item] - centre.log_count).powi(2);
+            })[0]
+                / m;
             out[count].iter_mut().zip(&bends).for_each(|(out, b)| *out = square * b);
         }
         for &c in core {

@@ -110,12 +110,12 @@ fn scaling_of(scale: Scale, set: &MatchSet, units: &[u32]) -> Scaling {
     if scale != Scale::Matched {
         return Scaling::learn(scale, set, units);
     }
-    let edges = units.iter().flat_map(|&p| set.span(p as usize));
+    let edges = units.iter().map(|&p| set.span(p as usize));
     let matched = units.iter().flat_map(|&p| {
         let start = set.span(p as usize).start;
-        set.problem(p as usize).matched().map(move |e| start + e)
+        set.problem(p as usize).matched().map(move |e| start + e..start + e + 1)
     });
-    Scaling::Global(Affine::within(&set.features, matched, edges))
+    Scaling::Global(Affine::within(&set.features, &set.pieces(), matched, edges))
 }
 
 /// The power of ten next to the mean variance of the scaled columns over the edges of some problems; 1 where they are scaled to deviation 1.
@@ -123,7 +123,7 @@ fn variation(scale: Scale, set: &MatchSet, units: &[u32]) -> f64 {
     if matches!(scale, Scale::Global | Scale::Query) {
         return 1.0;
     }
-    let whole = Affine::standard(&set.features, units.iter().flat_map(|&p| set.span(p as usize)));
+    let whole = Affine::standard(&set.features, &set.pieces(), units.iter().map(|&p| set.span(p as usize)));
     let own = match scaling_of(scale, set, units) {
         Scaling::Global(affine) => affine.factor,
         _ if scale == Scale::Minmax => return 0.1,

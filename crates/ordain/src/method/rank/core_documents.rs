@@ -713,7 +713,7 @@ mod tests {
             assert!(image.iter().zip(&grad[40..]).all(|(a, b)| (a - b).abs() < 1e-12));
             // and so does a product with the second derivative
             let mut product = vec![0.0; 80];
-            assert!(risk.curvature(&way, &mut product).unwrap());
+            assert!(risk.curvature(&theta, &way, &mut product).unwrap());
             let bend = (risk.dot(&up, &way) - risk.dot(&down, &way)) / (2.0 * h);
             assert!((rows.dot(&product, &way) - bend).abs() < 1e-2 * (1.0 + bend.abs()));
         }

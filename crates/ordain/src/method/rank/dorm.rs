@@ -19,6 +19,7 @@ use crate::surrogate::lists::{FixedOrders, ListLoss, ListMargin, MarginWork, Rig
 use crate::task::{Fitted, Method, Setting, Training, Written};
 use crate::traits::{Risk, Scorer, Solver, State, Stop, Surrogate};
 use serde_json::{Map, Value};
+use std::sync::atomic::AtomicBool;
 
 /// DORM: the right order of each subset should beat every other by what that one costs.
 ///
@@ -227,10 +228,17 @@ impl Learner for Dorm {
         if self.ties == RightOrders::Best {
             return self.solve_rounds(problem, from, watch);
         }
+        self.descend(&mut *self.risk(problem, watch.stop), problem.lambda, from, watch)
+    }
+
+    fn risk<'a>(&self, problem: &Problem<'a, ListMargin>, stop: &'a AtomicBool) -> Box<dyn Risk + 'a> {
         let loss = &problem.drawn.examples;
-        let mut risk =
-            Empirical::new(problem.rows, loss, vec![1.0 / problem.drawn.count; loss.len()]).stopped_by(watch.stop);
-        let mut solver = Bundle::new(&mut risk, problem.lambda, self.tol.get(), from.theta)?;
+        let weight = vec![1.0 / problem.drawn.count; loss.len()];
+        Box::new(Empirical::new(problem.rows, loss, weight).stopped_by(stop))
+    }
+
+    fn descend(&self, risk: &mut dyn Risk, lambda: f64, from: Start<()>, watch: &Watch) -> Result<Solved<()>> {
+        let mut solver = Bundle::new(risk, lambda, self.tol.get(), from.theta)?;
         let mut before = 0;
         if let Some((state, iterations)) = &from.state {
             solver.restore(state);

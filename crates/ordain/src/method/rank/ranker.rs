@@ -428,7 +428,8 @@ mod tests {
     }
 
     fn ranker(set: &RankSet, scale: Scale) -> Ranker {
-        let global = (scale == Scale::Global).then(|| Affine::standard(&set.features, 0..set.rows()));
+        let global = (scale == Scale::Global)
+            .then(|| Affine::standard(&set.features, &set.pieces(), std::iter::once(0..set.rows())));
         Ranker {
             inputs: Inputs::new(&set.columns, &Filled::default(), scale, global.as_ref()),
             weights: (0..set.features.cols()).map(|j| (j as f64).sin()).collect(),

@@ -14,8 +14,9 @@ use crate::solver::run::{Watch, run};
 use crate::structure::matching::places::MOST;
 use crate::surrogate::lists::{ListLikelihood, RightOrders};
 use crate::task::{Fitted, Method, Setting, Training, Written};
-use crate::traits::{Solver, Stop, Surrogate};
+use crate::traits::{Risk, Solver, Stop, Surrogate};
 use serde_json::{Map, Value};
+use std::sync::atomic::AtomicBool;
 
 /// What head places are worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,11 +224,14 @@ impl Learner for RankMatch {
         Ok(Drawn { units: drawn.units, examples: ListLikelihood(drawn.examples), count: drawn.count, kind: drawn.kind })
     }
 
-    fn solve(&self, problem: &Problem<ListLikelihood>, from: Start<()>, watch: &Watch) -> Result<Solved<()>> {
+    fn risk<'a>(&self, problem: &Problem<'a, ListLikelihood>, stop: &'a AtomicBool) -> Box<dyn Risk + 'a> {
         let loss = &problem.drawn.examples;
-        let mut risk =
-            Empirical::new(problem.rows, loss, vec![1.0 / problem.drawn.count; loss.len()]).stopped_by(watch.stop);
-        let mut solver = Lbfgs::new(&mut risk, problem.lambda, self.tol.get(), from.theta)?;
+        let weight = vec![1.0 / problem.drawn.count; loss.len()];
+        Box::new(Empirical::new(problem.rows, loss, weight).stopped_by(stop))
+    }
+
+    fn descend(&self, risk: &mut dyn Risk, lambda: f64, from: Start<()>, watch: &Watch) -> Result<Solved<()>> {
+        let mut solver = Lbfgs::new(risk, lambda, self.tol.get(), from.theta)?;
         let mut before = 0;
         if let Some((state, iterations)) = &from.state {
             solver.restore(state)?;

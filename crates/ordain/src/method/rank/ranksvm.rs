@@ -10,15 +10,17 @@ use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Star
 use crate::method::settings::{self, Common, SCALE, above_0, accuracy, count, name_of, one_of, ridge, serves, steps};
 use crate::method::{Choice, CoreFacts, Positive, Rank};
 use crate::metric::Metric;
+use crate::pieces::sums;
 use crate::risk::Empirical;
 use crate::scorer::kernel_rows::Gram;
 use crate::solver::newton::{Memory, Newton};
 use crate::solver::run::{Report, Watch, run};
 use crate::surrogate::pair_hinge::PairHinge;
 use crate::task::{Fitted, Method, Setting, Training, Written};
-use crate::traits::{Solver, Stop, Surrogate};
+use crate::traits::{Risk, Solver, Stop, Surrogate};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
+use std::sync::atomic::AtomicBool;
 
 /// What the mean of the pair losses is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -347,10 +349,11 @@ impl Learner for RankSvm {
             set.weights.as_ref().map(|w| units.iter().map(|&q| &w[set.span(q as usize)]).collect());
         let loss = PairHinge::new(units.iter().map(|&q| &set.grades[set.span(q as usize)]), weights.as_deref());
         let counts: Vec<(f64, f64)> = (0..loss.len()).map(|n| loss.pairs(n)).collect();
-        let total: f64 = match self.weight {
-            PairWeight::Pair => counts.iter().map(|&(_, weight)| weight).sum(),
-            PairWeight::Query => counts.iter().map(|&(pairs, weight)| weight / pairs).sum(),
-        };
+        let of_weight = self.weight;
+        let total = sums(&set.pieces(), units.iter().map(|&q| q as usize), 1, |n, _, total| {
+            let (pairs, weight) = counts[n];
+            total[0] += if of_weight == PairWeight::Pair { weight } else { weight / pairs };
+        })[0];
         if !(total > 0.0 && total.is_finite()) {
             return Err(Error::Data {
                 expected: "at least one training query with two different grades (and weights above 0)".into(),
@@ -369,10 +372,13 @@ impl Learner for RankSvm {
         Ok(Drawn { units, examples: Pairs { loss, weight }, count, kind: "pair" })
     }
 
-    fn solve(&self, problem: &Problem<Pairs>, from: Start<Memory>, watch: &Watch) -> Result<Solved<Memory>> {
+    fn risk<'a>(&self, problem: &Problem<'a, Pairs>, stop: &'a AtomicBool) -> Box<dyn Risk + 'a> {
         let Pairs { loss, weight } = &problem.drawn.examples;
-        let mut risk = Empirical::new(problem.rows, loss, weight.clone()).stopped_by(watch.stop);
-        let mut newton = Newton::new(&mut risk, problem.lambda, self.tol.get(), from.theta, from.carry)?;
+        Box::new(Empirical::new(problem.rows, loss, weight.clone()).stopped_by(stop))
+    }
+
+    fn descend(&self, risk: &mut dyn Risk, lambda: f64, from: Start<Memory>, watch: &Watch) -> Result<Solved<Memory>> {
+        let mut newton = Newton::new(risk, lambda, self.tol.get(), from.theta, from.carry)?;
         let report = run(&mut newton, self.max_iter, 0, watch)?;
         Ok(Solved { theta: newton.theta().to_vec(), report, carry: newton.into_memory(), state: None })
     }

@@ -8,8 +8,9 @@ use crate::metric::{self, Metric};
 use crate::scorer::rows::Rows;
 use crate::solver::run::{Report, Watch};
 use crate::task::{Candidate, Chosen, Facts, Fitted, Inputs, Journal, Method, Training, both};
-use crate::traits::{State, Stop};
+use crate::traits::{Risk, State, Stop};
 use serde_json::{Map, Value};
+use std::sync::atomic::AtomicBool;
 
 /// The part of a linear method that is its own.
 pub(in crate::method) trait Learner: Method<Rank> {
@@ -21,13 +22,25 @@ pub(in crate::method) trait Learner: Method<Rank> {
     fn choices(&self) -> Choices;
     /// Examples of some queries; refuses data that teach nothing.
     fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<Self::Examples>>;
-    /// Fits at one λ, from a start, or from the state of an interrupted fit.
+    /// The risk of the examples.
+    fn risk<'a>(&self, problem: &Problem<'a, Self::Examples>, stop: &'a AtomicBool) -> Box<dyn Risk + 'a>;
+    /// Minimises a risk at one λ, from a start, or from the state of an interrupted fit.
+    fn descend(
+        &self,
+        risk: &mut dyn Risk,
+        lambda: f64,
+        from: Start<Self::Carry>,
+        watch: &Watch,
+    ) -> Result<Solved<Self::Carry>>;
+    /// Fits at one λ: both.
     fn solve(
         &self,
         problem: &Problem<Self::Examples>,
         from: Start<Self::Carry>,
         watch: &Watch,
-    ) -> Result<Solved<Self::Carry>>;
+    ) -> Result<Solved<Self::Carry>> {
+        self.descend(&mut *self.risk(problem, watch.stop), problem.lambda, from, watch)
+    }
     /// All settings but scaling and λ, as they were used.
     fn used(&self) -> Map<String, Value>;
     /// What head places are worth, of methods that give probabilities of places.

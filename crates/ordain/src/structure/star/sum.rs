@@ -5,6 +5,7 @@
 
 use crate::error::{Error, Interrupt, Result};
 use crate::structure::star::{Clamp, MOST_SUM, Star, Subsets};
+use std::borrow::Cow;
 
 /// Configurations that are done side by side.
 const LANES: usize = 8;
@@ -25,7 +26,7 @@ const TAME: f64 = 30.0;
 /// ```
 #[derive(Clone, Debug)]
 pub struct StarSum<'a> {
-    star: &'a Star,
+    star: Cow<'a, Star>,
     /// `exp` of the links, row by row.
     factors: Vec<f64>,
     tame: bool,
@@ -93,6 +94,20 @@ impl Sums<'_> {
 impl<'a> StarSum<'a> {
     /// Gets a star ready; refuses a core of more than [`MOST_SUM`] labels.
     pub fn new(star: &'a Star) -> Result<Self> {
+        Self::ready(Cow::Borrowed(star))
+    }
+
+    /// The same of a star that it keeps.
+    pub fn of(star: Star) -> Result<Self> {
+        Self::ready(Cow::Owned(star))
+    }
+
+    /// The star.
+    pub fn star(&self) -> &Star {
+        &self.star
+    }
+
+    fn ready(star: Cow<'a, Star>) -> Result<Self> {
         let c = star.core().len();
         if c > MOST_SUM {
             return Err(Error::Data {
@@ -127,7 +142,7 @@ impl<'a> StarSum<'a> {
         marginals: &mut [f64],
         mut pairs: Option<&mut [f64]>,
     ) -> Result<f64> {
-        let star = self.star;
+        let star = &*self.star;
         self.sort_out(scores, over, work)?;
         marginals.fill(0.0);
         if let Some(pairs) = &mut pairs {
@@ -178,7 +193,7 @@ impl<'a> StarSum<'a> {
 
     /// Which labels are free, in, or out.
     fn sort_out(&self, scores: &[f64], over: &Subsets, work: &mut SumWork) -> Result<()> {
-        let star = self.star;
+        let star = &*self.star;
         assert!(scores.len() == star.len() && (over.clamp.is_empty() || over.clamp.len() == star.len()));
         if scores.iter().any(|s| !s.is_finite()) {
             return Err(Error::NotFinite { what: "a score" });
@@ -211,7 +226,7 @@ impl<'a> StarSum<'a> {
 
     /// The score of what a configuration puts in, other labels that are free apart.
     fn constant(&self, scores: &[f64], work: &SumWork, mask: usize) -> f64 {
-        let star = self.star;
+        let star = &*self.star;
         let mut sum: f64 = work.inside.iter().map(|&i| scores[i as usize]).sum();
         let on = Self::on(work, mask);
         for (at, c) in on.clone().enumerate() {
@@ -249,7 +264,7 @@ impl<'a> StarSum<'a> {
     #[inline(always)]
     fn group<const L: usize>(&self, part: &Part, work: &mut SumWork, sums: &mut Sums) -> bool {
         let &Part { scores, first, r, top_score } = part;
-        let (star, n) = (self.star, work.free.len());
+        let (star, n) = (&*self.star, work.free.len());
         let low = L.trailing_zeros() as usize;
         let rows = |c: usize| &self.factors[c * star.len()..(c + 1) * star.len()];
         work.high.clear();
@@ -380,7 +395,7 @@ impl<'a> StarSum<'a> {
     /// With `p_i = 1/(1 + exp(τ − a_i))` the polynomial is `e_r = Π_i (1 + exp(a_i − τ)) · exp(r τ) · P(r of independent labels)`,
     /// and τ is where their expected number is r: nothing leaves the range of doubles.
     fn careful(&self, scores: &[f64], mask: usize, r: usize, work: &mut SumWork, sums: &mut Sums) {
-        let (star, n) = (self.star, work.free.len());
+        let (star, n) = (&*self.star, work.free.len());
         let mut a = std::mem::take(&mut work.lane);
         a.clear();
         a.extend(work.free.iter().map(|&i| scores[i as usize]));
@@ -461,7 +476,7 @@ impl<'a> StarSum<'a> {
 
     /// Divides by the total; labels that are in anyway get what is theirs.
     fn finish(&self, work: &SumWork, sums: Sums) -> Result<f64> {
-        let (star, width) = (self.star, self.star.len());
+        let (star, width) = (&*self.star, self.star.len());
         let Sums { top, total, marginals, pairs } = sums;
         if !(top + total.ln()).is_finite() || marginals.iter().any(|p| !p.is_finite()) {
             return Err(Error::NotFinite { what: "the sum over sets of labels" });
