@@ -587,3 +587,18 @@ def test_scores_that_are_not_finite_are_refused_with_their_row(data):
     gap[3, 1] = np.nan
     with pytest.raises(ValueError, match=r"X\[3, 1\]: expected a finite number"):
         RankSVM(scale="none", lambda_=1.0).fit(data.X, data.y, qid=data.qid).predict(gap, data.qid)
+
+
+def test_every_method_has_a_class():
+    assert sorted(ordain._CLASSES) == sorted(name for _, name in ordain._ordain.methods())
+
+
+def test_answers_are_those_of_the_command_line(data, tmp_path):
+    rows = np.argsort(data.qid, kind="stable")
+    X, y, qid = data.X[rows], data.y[rows], data.qid[rows]
+    model = RankMatch(lambda_=0.1, scale="query").fit(X, y, qid=qid)
+    file, saved = tmp_path / "test.txt", tmp_path / "m.ordain"
+    write_letor(file, X, y, qid)
+    model.save(saved)
+    told_lines = told("predict", saved, file, "--json", "--top", 3, "--probabilities").splitlines()
+    assert model.answers(X, qid, top=3, probabilities=True) == [json.loads(line) for line in told_lines]

@@ -10,18 +10,9 @@ pub mod rank;
 mod registry;
 mod settings;
 
-pub use annotate::{
-    Annotate, Annotator, CStar, Core, CountModel, Floor, LabelFeatures, LabelLoss, LabelNotes, LabelPrediction,
-    LabelReason, LabelScale, LabelWork, OneVsRest, Scored, Trainer, annotator, core_choice, cstar,
-};
-pub use matching::{
-    Match, MatchMap, MatchMargin, MatchMethod, MatchNotes, MatchPrediction, Matched, Matcher, Sums, matcher, matchmap,
-    matchmargin,
-};
-pub use rank::{
-    BallRank, Choose, Contribution, CoreFacts, Documents, Dorm, Kernels, PlaceProbabilities, Rank, RankMatch,
-    RankMethod, RankNotes, RankPrediction, RankSvm, Ranker, Subset, ballrank, dorm, rankmatch, ranksvm,
-};
+pub use annotate::*;
+pub use matching::*;
+pub use rank::*;
 pub use registry::AnyMethod;
 
 use crate::error::{Error, Result};

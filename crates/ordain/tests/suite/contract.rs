@@ -42,6 +42,15 @@ const METHODS: [&str; 20] = [
     "ballrank[scale=global,gamma=1,lambda=1e-3,epsilon=0.05,oracle=sample,inner=badoiu-clarkson,polish=false]",
 ];
 
+/// The lines above, and the plain name of every method that has none.
+fn methods() -> Vec<&'static str> {
+    let has = |name: &str| METHODS.iter().any(|line| line.split('[').next() == Some(name));
+    METHODS
+        .into_iter()
+        .chain(<Rank as ordain::task::Task>::METHODS.iter().map(|(name, _)| *name).filter(|name| !has(name)))
+        .collect()
+}
+
 fn fit(method: &str, set: &RankSet) -> Fitted<Rank> {
     method.parse::<RankMethod>().unwrap().fit(&Training::new(set, &set.all()), &Watch::NOBODY).unwrap()
 }
@@ -58,7 +67,7 @@ fn small() -> RankSet {
 #[test]
 fn the_same_data_give_the_same_bytes_on_any_number_of_threads() {
     let set = Synthetic { queries: 200, ..Synthetic::default() }.make();
-    for method in METHODS {
+    for method in methods() {
         let bytes = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| to_bytes(&fit(method, &set)))
@@ -72,7 +81,7 @@ fn the_same_data_give_the_same_bytes_on_any_number_of_threads() {
 #[test]
 fn an_exact_kernel_fit_is_the_same_for_every_seed() {
     let sets = [small(), Synthetic { queries: 8, documents: (4, 7), features: 5, ..Synthetic::default() }.make()];
-    let exact = METHODS.into_iter().filter(|method| method.contains("kernel") && !method.contains("documents"));
+    let exact = methods().into_iter().filter(|method| method.contains("kernel") && !method.contains("documents"));
     let others =
         ["ranksvm[kernel=laplace,scale=global,gamma=0.5,lambda=0.1]", "ranksvm[kernel=poly,scale=query,lambda=0.1]"];
     for method in exact.chain(others) {
@@ -105,7 +114,7 @@ fn permuting_documents_permutes_scores() {
     let moved = RankSet::new(set.features.select_rows(&order), set.columns.clone(), grades, bounds, names).unwrap();
     // subsets, core documents and pairs for the median distance are drawn by row, so other rows are others
     let drawn = ["subset", "dorm", "gamma", "rbf", "documents", "ballrank"];
-    for method in METHODS.into_iter().filter(|method| !drawn.iter().any(|word| method.contains(word))) {
+    for method in methods().into_iter().filter(|method| !drawn.iter().any(|word| method.contains(word))) {
         let (a, b) = (scores(&fit(method, &set), &set), scores(&fit(method, &moved), &moved));
         for (row, &old) in order.iter().enumerate() {
             assert!((b[row] - a[old as usize]).abs() < 1e-4 * (1.0 + a[old as usize].abs()), "{method}");
@@ -117,7 +126,7 @@ fn permuting_documents_permutes_scores() {
 fn a_saved_model_scores_alike() {
     let dir = tempfile::tempdir().unwrap();
     let set = small();
-    for method in METHODS {
+    for method in methods() {
         let model = fit(method, &set);
         let path = dir.path().join("m.ordain");
         save(&model, &path).unwrap();
@@ -130,7 +139,7 @@ fn a_saved_model_scores_alike() {
 #[test]
 fn scaled_documents_score_alike() {
     let set = small();
-    for method in METHODS {
+    for method in methods() {
         let ranker = fit(method, &set).model;
         let ready = ranker.prepare(&set).unwrap();
         let docs = ranker.scaled_rows(&ready, &set.all()).unwrap();
@@ -144,7 +153,7 @@ fn scaled_documents_score_alike() {
 
 #[test]
 fn the_objective_is_never_above_its_value_at_zero() {
-    for method in METHODS {
+    for method in methods() {
         // at zero every pair costs 1/2; lists have no common value there
         let report = fit(method, &small()).facts.report;
         assert!(report.objective > 0.0, "{method}: {report:?}");
@@ -160,7 +169,7 @@ fn constant_features_and_short_queries_are_harmless() {
     let names = ["a", "b", "c"].map(str::to_owned).to_vec();
     let features = Features::Dense(Matrix::new(values, 2));
     let set = RankSet::new(features, columns, vec![0.0, 1.0, 2.0, 1.0, 1.0], vec![0, 3, 4, 5], names).unwrap();
-    for method in METHODS {
+    for method in methods() {
         let model = fit(method, &set);
         let scores = scores(&model, &set);
         assert!(scores.iter().all(|s| s.is_finite()), "{method}");
@@ -174,7 +183,7 @@ fn constant_features_and_short_queries_are_harmless() {
 fn data_without_a_pair_are_refused() {
     let mut set = small();
     set.grades.fill(1.0);
-    for method in METHODS {
+    for method in methods() {
         let refusal =
             method.parse::<RankMethod>().unwrap().fit(&Training::new(&set, &set.all()), &Watch::NOBODY).unwrap_err();
         assert!(refusal.to_string().contains("two different grades"), "{refusal}");
@@ -224,7 +233,7 @@ fn the_choice_is_the_best_of_what_was_tried() {
 #[test]
 fn a_stopped_fit_gives_a_model_that_says_so() {
     let set = small();
-    for method in METHODS {
+    for method in methods() {
         let stop = AtomicBool::new(true);
         let watch = Watch { stop: &stop, tell: &|_, _| {} };
         let model = method.parse::<RankMethod>().unwrap().fit(&Training::new(&set, &set.all()), &watch).unwrap();
@@ -595,7 +604,7 @@ fn gaps_are_refused_until_they_are_filled() {
     [&mut set.features, &mut items.features, &mut registers.features].into_iter().for_each(gap);
     let (units, all, problems) = (set.all(), items.all(), registers.all());
     let mut refused = vec![];
-    for method in METHODS {
+    for method in methods() {
         let method: RankMethod = method.parse().unwrap();
         refused.push(method.fit(&Training::new(&set, &units), &Watch::NOBODY).unwrap_err());
     }
@@ -874,7 +883,7 @@ fn a_stopped_matcher_is_a_model_that_says_so() {
 /// The lines of this file that belong to a task.
 fn lines(task: &str) -> Vec<String> {
     match task {
-        "rank" => METHODS.map(str::to_owned).to_vec(),
+        "rank" => methods().into_iter().map(str::to_owned).collect(),
         "annotate" => ANNOTATORS.map(str::to_owned).to_vec(),
         "match" => matchers().into_iter().map(|(line, _)| line).collect(),
         other => panic!("no lines for the methods of {other}"),
