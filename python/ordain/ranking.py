@@ -15,7 +15,7 @@ from ._input import Doubles, Ids, Ints, Table, both, column, ids, joined, querie
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BallRank", "Dorm", "RankMatch", "RankSVM"]
+__all__ = ["BallRank", "Dorm", "ListNet", "RankMatch", "RankSVM"]
 
 
 def _numbers(queries: Ids | None, n: int) -> Ints:
@@ -505,6 +505,50 @@ class BallRank(Ranker):
         self.inner = inner
         self.polish = polish
         self.blocks = blocks
+        self.max_iter = max_iter
+        self.tol = tol
+        self.choose_by = choose_by
+        self.convention = convention
+        self.refit = refit
+        self.missing = missing
+        self.single_query = single_query
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress
+
+
+class ListNet(Ranker):
+    """ListNet: the cross-entropy between the top-one probabilities of grades and of scores.
+
+    ```text
+    lambda/2 |w|² + mean over queries of - Σ_i p_i log π_i,   p = softmax(y),   π = softmax(X w)
+    ```
+
+    Cost O(values) for each step. Parameters are those of `ordain fit listnet --help`.
+    """
+
+    _method: ClassVar[str] = "listnet"
+
+    def __init__(
+        self,
+        *,
+        scale: str = "auto",
+        lambda_: float | str = "auto",
+        c: float | None = None,
+        max_iter: int = 1000,
+        tol: float = 1e-5,
+        choose_by: str = "ndcg@10",
+        convention: str = "standard",
+        refit: bool = True,
+        missing: str = "error",
+        single_query: bool = False,
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.scale = scale
+        self.lambda_ = lambda_
+        self.c = c
         self.max_iter = max_iter
         self.tol = tol
         self.choose_by = choose_by

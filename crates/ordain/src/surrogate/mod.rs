@@ -1,5 +1,6 @@
 //! Losses in score space; none of them sees a feature.
 
+pub mod listnet;
 pub mod lists;
 pub mod matching;
 pub mod pair_hinge;

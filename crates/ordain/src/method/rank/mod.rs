@@ -4,6 +4,7 @@ pub mod ballrank;
 mod core_documents;
 pub mod dorm;
 pub(super) mod kernel_search;
+pub mod listnet;
 mod lists;
 pub(super) mod ranker;
 pub mod rankmatch;
@@ -23,6 +24,7 @@ pub use ballrank::BallRank;
 pub use core_documents::Choose;
 pub use dorm::Dorm;
 pub use kernel_search::Kernels;
+pub use listnet::ListNet;
 pub use lists::Subset;
 pub use ranker::{Contribution, PlaceProbabilities, RankPrediction, Ranker};
 pub use rankmatch::RankMatch;
@@ -72,6 +74,8 @@ methods! {
         "dorm" => Dorm,
         /// The Ball Ranking Machine.
         "ballrank" => BallRank,
+        /// ListNet: the cross-entropy of top-one probabilities.
+        "listnet" => ListNet,
     }
 }
 

@@ -1,0 +1,160 @@
+//! ListNet: the cross-entropy of top-one probabilities.
+
+use crate::data::scale::Scale;
+use crate::error::{Error, Result};
+use crate::method::rank::CHOOSES_BY;
+use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
+use crate::method::settings::{self, Common, SCALE, accuracy, ridge, steps};
+use crate::method::{Choice, Positive, Rank};
+use crate::metric::Metric;
+use crate::risk::Empirical;
+use crate::solver::lbfgs::Lbfgs;
+use crate::solver::run::{Watch, run};
+use crate::surrogate::listnet::TopOne;
+use crate::task::{Fitted, Method, Setting, Training, Written};
+use crate::traits::{Risk, Solver, Stop, Surrogate};
+use serde_json::{Map, Value};
+use std::sync::atomic::AtomicBool;
+
+/// ListNet: the probability of each document to come first should be that of its grade.
+///
+/// ```text
+/// min over w:   λ/2·|w|² + mean over queries  −Σ_i p_i · log π_i,   p = softmax(grades),   π = softmax(w·x)
+/// ```
+///
+/// Cao, Qin, Liu, Tsai and Li 2007 with k = 1 and a linear scorer, which makes it convex. Fitted by L-BFGS. Queries count
+/// alike. An evaluation costs O(values).
+///
+/// ```
+/// use ordain::{data::synthetic::Synthetic, method::ListNet, solver::run::Watch, task::{Method, Model, Training}};
+/// let set = Synthetic::default().make();
+/// let fitted = ListNet::default().fit(&Training::new(&set, &set.all()), &Watch::NOBODY)?;
+/// assert_eq!(fitted.model.scores(&fitted.model.prepare(&set)?)?.len(), set.rows());
+/// # Ok::<(), ordain::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ListNet {
+    /// Strength of the ridge.
+    pub lambda: Choice<Positive>,
+    /// Scaling of the features.
+    pub scale: Choice<Scale>,
+    /// The most steps of one fit.
+    pub max_iter: usize,
+    /// The norm of the gradient at which a fit stops, relative to the one at zero.
+    pub tol: Positive,
+}
+
+impl Default for ListNet {
+    fn default() -> Self {
+        Self { lambda: Choice::Auto, scale: Choice::Auto, max_iter: 1000, tol: Positive(1e-5) }
+    }
+}
+
+/// λ if nothing can be chosen.
+const LAMBDA: f64 = 0.1;
+/// The λ that are tried on validation, from the strongest.
+const PATH: [f64; 9] = [10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4];
+
+impl ListNet {
+    /// What can be set.
+    pub const SETTINGS: &'static [Setting] = &[
+        SCALE,
+        ridge("strength of the ridge: auto by validation (else 0.1); c=1/lambda is accepted too"),
+        steps("1000", "the most steps of one fit"),
+        accuracy("1e-5", "the norm of the gradient at which a fit stops, relative to the one at zero"),
+    ];
+}
+
+impl Method<Rank> for ListNet {
+    fn name(&self) -> &'static str {
+        "listnet"
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        Self::SETTINGS
+    }
+
+    fn get(&self, name: &str) -> Option<String> {
+        settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol)
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        let Self { scale, lambda, max_iter, tol } = self;
+        Common { scale, lambda, max_iter, tol }.set(name, value).map(drop)
+    }
+
+    fn check(&self) -> Result<()> {
+        settings::check(self.scale, self.max_iter)
+    }
+
+    fn chooses(&self) -> bool {
+        self.choices().open()
+    }
+
+    fn chooses_by(&self) -> Metric {
+        CHOOSES_BY
+    }
+
+    fn resumes(&self) -> bool {
+        true
+    }
+
+    fn written(&self) -> Written {
+        Written { asked: self.choices().asked(), settings: self.used() }
+    }
+
+    fn learn(&self, data: &Training<'_, Rank>, watch: &Watch) -> Result<Fitted<Rank>> {
+        fit(self, data, watch)
+    }
+}
+
+impl Learner for ListNet {
+    type Examples = TopOne;
+    type Carry = ();
+
+    fn choices(&self) -> Choices {
+        Choices { scale: self.scale, lambda: self.lambda, default: LAMBDA, path: &PATH }
+    }
+
+    fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<TopOne>> {
+        let set = data.set;
+        if set.weights.is_some() {
+            return Err(Error::Data {
+                expected: "data without a column of weights (ranksvm takes them)".into(),
+                found: "weights of documents".into(),
+            });
+        }
+        if units.iter().all(|&q| set.is_flat(q as usize)) {
+            return Err(Error::Data {
+                expected: "at least one training query with two different grades".into(),
+                found: "none: there is nothing to put in order".into(),
+            });
+        }
+        // a query of one grade teaches too: all its documents are as likely to come first
+        let units: Vec<u32> = units.iter().copied().filter(|&q| set.span(q as usize).len() > 1).collect();
+        let examples = TopOne::new(units.iter().map(|&q| &set.grades[set.span(q as usize)]));
+        Ok(Drawn { count: units.len() as f64, units, examples, kind: "list" })
+    }
+
+    fn risk<'a>(&self, problem: &Problem<'a, TopOne>, stop: &'a AtomicBool) -> Box<dyn Risk + 'a> {
+        let loss = &problem.drawn.examples;
+        let weight = vec![1.0 / problem.drawn.count; loss.len()];
+        Box::new(Empirical::new(problem.rows, loss, weight).stopped_by(stop))
+    }
+
+    fn descend(&self, risk: &mut dyn Risk, lambda: f64, from: Start<()>, watch: &Watch) -> Result<Solved<()>> {
+        let mut solver = Lbfgs::new(risk, lambda, self.tol.get(), from.theta)?;
+        let mut before = 0;
+        if let Some((state, iterations)) = &from.state {
+            solver.restore(state)?;
+            before = *iterations;
+        }
+        let report = run(&mut solver, self.max_iter, before, watch)?;
+        let state = (report.stop == Stop::Interrupted).then(|| solver.state());
+        Ok(Solved { theta: solver.theta().to_vec(), report, carry: (), state })
+    }
+
+    fn used(&self) -> Map<String, Value> {
+        Map::from_iter([("max_iter".into(), self.max_iter.into()), ("tol".into(), self.tol.get().into())])
+    }
+}
