@@ -140,8 +140,8 @@ mod tests {
                 let (mut unit, mut column) = (vec![0.0; n], vec![0.0; n]);
                 unit[i] = 1.0;
                 assert!(loss.curvature(0, &s, &unit, 1, &mut column, &mut ()).unwrap());
-                for j in 0..n {
-                    assert!(((up.1[j] - down.1[j]) / (2.0 * step) - column[j]).abs() < 1e-6);
+                for ((up, down), slope) in up.1.iter().zip(&down.1).zip(&column) {
+                    assert!(((up - down) / (2.0 * step) - slope).abs() < 1e-6);
                 }
             }
         }
