@@ -319,7 +319,7 @@ pub(crate) fn resume_help() -> String {
     let names: Vec<&str> = AnyMethod::all().iter().filter(|m| m.resumes()).map(AnyMethod::name).collect();
     format!(
         "Go on from the interrupted model at the output, to the same result as without the interruption ({})",
-        names.join(" and ")
+        names.join(", ")
     )
 }
 

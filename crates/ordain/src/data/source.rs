@@ -239,8 +239,7 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<
         return pack(packing, &mut device, fill).map_err(fail);
     }
     let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(fail)?;
-    let unfinished = Unfinished::new(file.path());
+    let (mut file, unfinished) = Unfinished::create(folder).map_err(fail)?;
     pack(packing, &mut file, fill).and_then(|()| file.as_file().sync_all()).map_err(fail)?;
     keep_mode(&target, file.as_file()).map_err(fail)?;
     let mut open = unfinished.list();
@@ -256,10 +255,14 @@ static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(vec![]);
 struct Unfinished(PathBuf);
 
 impl Unfinished {
-    fn new(path: &Path) -> Self {
-        let own = Self(path.into());
-        own.list().push(path.into());
-        own
+    /// A new file in a folder. It is on the list before anybody else can look at the list: [`abandon_writes`] removes it,
+    /// or it is never made.
+    fn create(folder: &Path) -> io::Result<(tempfile::NamedTempFile, Self)> {
+        let mut open = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = tempfile::NamedTempFile::new_in(folder)?;
+        open.push(file.path().into());
+        let own = Self(file.path().into());
+        Ok((file, own))
     }
 
     fn list(&self) -> MutexGuard<'static, Vec<PathBuf>> {
