@@ -1,6 +1,6 @@
 //! Named methods: settings, `fit`, and what is fitted. Each composes the modules below it.
 //!
-//! The tasks [`Rank`], [`Annotate`] and [`Match`] list their methods ([`Task::METHODS`]); help, Python, tests and
+//! The tasks [`Rank`], [`Annotate`] and [`Match`] list their methods ([`crate::task::Task::METHODS`]); help, Python, tests and
 //! documents read these lists. A method is a struct of settings, such as [`RankSvm`], that implements
 //! [`crate::task::Method`]. [`AnyMethod`] is one of them by its name, written `ranksvm[lambda=1,scale=query]`.
 
