@@ -8,7 +8,7 @@ use crate::show::{self, Given, Show};
 use anyhow::Result;
 use ordain::data::{Holds, read_whole};
 use ordain::method::{Annotate, Match, Rank};
-use ordain::model_file::{self, Header, Opened};
+use ordain::model_file::{self, Opened};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -29,19 +29,13 @@ pub(super) fn run(args: &Inspect, screen: &Screen) -> Result<()> {
     }
 }
 
-/// A header with what the model holds beside it; what both name is that of the model.
-#[derive(Serialize)]
-struct ModelAnswer<'a, T: Show> {
-    #[serde(flatten, bound = "")]
-    header: &'a Header<T>,
-}
-
 fn model<T: Show>(opened: &Opened, args: &Inspect, screen: &Screen) -> Result<()> {
     let (fitted, header) = opened.fitted::<T>()?;
     if !screen.json {
         return screen.data(&show::model(&fitted, &header, &args.file)?);
     }
-    let mut answer = serde_json::to_value(ModelAnswer { header: &header })?;
+    // the header with what the model holds beside it; what both name is that of the model
+    let mut answer = serde_json::to_value(&header)?;
     if let (Some(map), serde_json::Value::Object(more)) =
         (answer.as_object_mut(), serde_json::to_value(T::model_facts(&fitted))?)
     {

@@ -1,6 +1,5 @@
 //! `ordain simulate`.
 
-use super::compare::BOOTSTRAP;
 use super::files;
 use crate::args::{CountArg, Points, Simulate};
 use crate::plan::{Usage, usage};
@@ -10,6 +9,7 @@ use crate::run::{check_not_input, check_output, followed};
 use crate::screen::{Screen, four, table};
 use crate::show::Given;
 use anyhow::{Context as _, Result};
+use ordain::answer::BOOTSTRAP;
 use ordain::ask::{self, Strategy};
 use ordain::data::write_whole;
 use ordain::method::{Annotate, Annotator, LabelWork};

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// Seed of the bootstrap: an interval is part of the answer, so it does not change from run to run.
-const BOOTSTRAP: u64 = 1;
+pub const BOOTSTRAP: u64 = 1;
 
 /// A mean with its 95 % bootstrap interval; nothing if no unit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

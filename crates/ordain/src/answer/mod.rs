@@ -23,7 +23,7 @@ mod fit;
 mod inspect;
 mod predict;
 
-pub use evaluate::{Bin, Cell, Measured, Reliability, cells, curve_metrics, measured};
+pub use evaluate::{BOOTSTRAP, Bin, Cell, Measured, Reliability, cells, curve_metrics, measured};
 pub use explain::{
     ContributionPart, DocumentPart, EdgeExplanation, EdgePart, LabelExplanation, LabelPart, RankExplanation,
     ReasonPart, TakenPart, UnmatchedPart,

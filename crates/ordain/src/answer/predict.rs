@@ -4,6 +4,7 @@ use super::Want;
 use crate::data::Problem;
 use crate::error::Result;
 use crate::method::annotator::ranked;
+use crate::method::matcher;
 use crate::method::{Annotate, Annotator, Match, MatchPrediction, Matched, Matcher, PlaceProbabilities, Rank, Ranker};
 use crate::method::{LabelPrediction, Sums, Trainer};
 use crate::task::Ready;
@@ -203,16 +204,13 @@ pub struct Doubt {
 
 /// The most doubtful matches of all problems, the most doubtful first.
 pub fn doubtful(all: &[MatchedProblem], most: usize) -> Vec<Doubt> {
-    let key = |pair: &MatchedPair| (pair.probability.unwrap_or(0.0), pair.margin.unwrap_or(f64::INFINITY));
+    let key = |doubt: &Doubt| (doubt.pair.probability, doubt.pair.margin.unwrap_or(f64::INFINITY));
     let mut doubts: Vec<Doubt> = all
         .iter()
         .flat_map(|one| one.matches.iter().map(|pair| Doubt { problem: one.problem.clone(), pair: pair.clone() }))
         .collect();
     // within a problem matches stand by edge, and the sort is stable
-    doubts.sort_by(|a, b| {
-        let (a, b) = (key(&a.pair), key(&b.pair));
-        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
-    });
+    doubts.sort_by(|a, b| matcher::doubt(key(a), key(b)));
     doubts.truncate(most);
     doubts.iter_mut().enumerate().for_each(|(n, doubt)| doubt.pair.check = n + 1);
     doubts

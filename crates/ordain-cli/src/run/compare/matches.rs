@@ -8,7 +8,7 @@ use crate::run::evaluate::features;
 use crate::screen::Screen;
 use crate::show::{measurable, pictures, warn_approximate};
 use anyhow::Result;
-use ordain::answer::Reliability;
+use ordain::answer::{BOOTSTRAP, Reliability};
 use ordain::data::{MatchReading, MatchSet, read_match_splits};
 use ordain::method::{Match, Matcher, Sums};
 use ordain::metric::calibration::Calibration;
@@ -17,8 +17,6 @@ use ordain::random::Random;
 use ordain::task::{Fitted, Model, Ready};
 use std::time::Instant;
 
-/// Seed of the bootstrap: an interval is part of the answer, so it does not change from run to run.
-const BOOTSTRAP: u64 = super::BOOTSTRAP;
 /// Random exchanges of a test.
 const SWAPS: usize = 2000;
 

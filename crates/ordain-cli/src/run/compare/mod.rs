@@ -14,7 +14,7 @@ use crate::report::{MethodPart, PicturePart, PlacesPart, PlanePart};
 use crate::screen::Screen;
 use crate::show::{Given, Show, engines};
 use anyhow::Result;
-use ordain::answer::Reliability;
+use ordain::answer::{BOOTSTRAP, Reliability};
 use ordain::data::split::{self, Fold, Layout};
 use ordain::data::{Columns, Missing, write_whole};
 use ordain::method::{Annotate, AnyMethod, Floor, Match, MatchMethod, Rank};
@@ -29,9 +29,6 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Instant;
-
-/// Seed of the bootstrap: an interval is part of the answer, so it does not change from run to run.
-pub(super) const BOOTSTRAP: u64 = 1;
 
 /// A task whose methods are measured: what one round keeps, and what a report shows of a model.
 pub(super) trait Round: Show {

@@ -70,11 +70,17 @@ pub struct MatchPrediction {
     pub nll: Option<f64>,
 }
 
+/// The order of doubt of two matches by probability and margin: the least likely first, of equals the one that costs
+/// least to give up.
+pub(crate) fn doubt(a: (Option<f64>, f64), b: (Option<f64>, f64)) -> Ordering {
+    let sure = |p: Option<f64>| p.unwrap_or(0.0);
+    sure(a.0).total_cmp(&sure(b.0)).then(a.1.total_cmp(&b.1))
+}
+
 impl Matched {
-    /// The order of doubt: the least likely first, of equals the one that costs least to give up.
+    /// The order of doubt, see [`doubt`].
     pub fn doubt(&self, other: &Self) -> Ordering {
-        let sure = |m: &Self| m.probability.unwrap_or(0.0);
-        sure(self).total_cmp(&sure(other)).then(self.margin.total_cmp(&other.margin))
+        doubt((self.probability, self.margin), (other.probability, other.margin))
     }
 }
 

@@ -7,13 +7,12 @@ use crate::method::matching::matcher::Sums;
 use crate::method::matching::search::{self, Learner, MatchChoices, Solved, Stage, Start};
 use crate::method::settings::{self, Common, SWITCH, above_0, accuracy, one_of, ridge, steps};
 use crate::method::{Choice, Match, Positive};
-use crate::metric::Metric;
 use crate::risk::Empirical;
 use crate::solver::lbfgs::Lbfgs;
 use crate::solver::run::{Report, Watch, run};
 use crate::structure::matching::{Engine, engine};
 use crate::surrogate::matching::{Case, FrozenLikelihood, MatchLikelihood};
-use crate::task::{Fitted, Method, Setting, Training, Written};
+use crate::task::{Method, Setting};
 use crate::traits::{Scorer, Solver, Stop};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
@@ -179,21 +178,7 @@ impl Method<Match> for MatchMap {
         above_0("max_iter", self.max_iter)
     }
 
-    fn chooses(&self) -> bool {
-        self.choices().open()
-    }
-
-    fn chooses_by(&self) -> Metric {
-        search::chooses_by(self.null)
-    }
-
-    fn written(&self) -> Written {
-        Written { asked: self.choices().asked(), settings: self.used() }
-    }
-
-    fn learn(&self, data: &Training<'_, Match>, watch: &Watch) -> Result<Fitted<Match>> {
-        search::fit(self, data, watch)
-    }
+    search::searched!();
 }
 
 /// Where a descent came to.

@@ -6,13 +6,12 @@ use crate::method::matching::matcher::Sums;
 use crate::method::matching::search::{self, Learner, MatchChoices, Solved, Stage, Start};
 use crate::method::settings::{self, Common, SWITCH, above_0, accuracy, one_of, ridge, steps};
 use crate::method::{Choice, Match, Positive};
-use crate::metric::Metric;
 use crate::risk::Empirical;
 use crate::solver::bundle::Bundle;
 use crate::solver::run::{Watch, run};
 use crate::structure::matching::{Engine, best};
 use crate::surrogate::matching::{self, Right};
-use crate::task::{Fitted, Method, Setting, Training, Written};
+use crate::task::{Method, Setting};
 use crate::traits::{Scorer, Solver, Stop};
 use serde_json::{Map, Value};
 
@@ -113,21 +112,7 @@ impl Method<Match> for MatchMargin {
         above_0("max_iter", self.max_iter)
     }
 
-    fn chooses(&self) -> bool {
-        self.choices().open()
-    }
-
-    fn chooses_by(&self) -> Metric {
-        search::chooses_by(self.null)
-    }
-
-    fn written(&self) -> Written {
-        Written { asked: self.choices().asked(), settings: self.used() }
-    }
-
-    fn learn(&self, data: &Training<'_, Match>, watch: &Watch) -> Result<Fitted<Match>> {
-        search::fit(self, data, watch)
-    }
+    search::searched!();
 }
 
 /// The right matching of every case, where several agree with what is known the best at some parameters.

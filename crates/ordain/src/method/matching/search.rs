@@ -197,6 +197,32 @@ pub(in crate::method) trait Learner: Method<Match> {
     fn solve(&self, stage: &Stage, from: Option<Start>, watch: &Watch) -> Result<Solved>;
 }
 
+/// What every method of [`Learner`] answers as a [`Method`].
+macro_rules! searched {
+    () => {
+        fn chooses(&self) -> bool {
+            self.choices().open()
+        }
+
+        fn chooses_by(&self) -> $crate::metric::Metric {
+            $crate::method::matching::search::chooses_by(self.null)
+        }
+
+        fn written(&self) -> $crate::task::Written {
+            $crate::task::Written { asked: self.choices().asked(), settings: self.used() }
+        }
+
+        fn learn(
+            &self,
+            data: &$crate::task::Training<'_, $crate::method::Match>,
+            watch: &$crate::solver::run::Watch,
+        ) -> $crate::error::Result<$crate::task::Fitted<$crate::method::Match>> {
+            $crate::method::matching::search::fit(self, data, watch)
+        }
+    };
+}
+pub(in crate::method) use searched;
+
 /// A fit with the matcher that it gives.
 struct Outcome {
     matcher: Matcher,

@@ -3,20 +3,18 @@
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
 use crate::matrix::dot;
-use crate::method::rank::CHOOSES_BY;
 use crate::method::rank::lists::{self, DRAWS, ListSettings, SHARE, Subset, draw, draws, draws_text, draws_value};
 use crate::method::rank::rankmatch::{LAMBDA, PlaceDiscount};
-use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
+use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, mean_risk, searched};
 use crate::method::settings::{self, Common, SCALE, accuracy, count, name_of, one_of, ridge, steps};
 use crate::method::{Choice, Positive, Rank};
-use crate::metric::Metric;
 use crate::risk::Empirical;
 use crate::scorer::rows::{self, Rows};
 use crate::solver::bundle::Bundle;
 use crate::solver::cccp::{Place, Rounds, cccp};
 use crate::solver::run::{Report, Watch, run};
 use crate::surrogate::lists::{FixedOrders, ListLoss, ListMargin, MarginWork, RightOrders};
-use crate::task::{Fitted, Method, Setting, Training, Written};
+use crate::task::{Method, Setting, Training};
 use crate::traits::{Risk, Scorer, Solver, State, Stop, Surrogate};
 use serde_json::{Map, Value};
 use std::sync::atomic::AtomicBool;
@@ -186,25 +184,7 @@ impl Method<Rank> for Dorm {
         lists::check(self.subset, self.draws)
     }
 
-    fn chooses(&self) -> bool {
-        self.choices().open()
-    }
-
-    fn chooses_by(&self) -> Metric {
-        CHOOSES_BY
-    }
-
-    fn resumes(&self) -> bool {
-        true
-    }
-
-    fn written(&self) -> Written {
-        Written { asked: self.choices().asked(), settings: self.used() }
-    }
-
-    fn learn(&self, data: &Training<'_, Rank>, watch: &Watch) -> Result<Fitted<Rank>> {
-        fit(self, data, watch)
-    }
+    searched!();
 }
 
 impl Learner for Dorm {
@@ -232,9 +212,7 @@ impl Learner for Dorm {
     }
 
     fn risk<'a>(&self, problem: &Problem<'a, ListMargin>, stop: &'a AtomicBool) -> Box<dyn Risk + 'a> {
-        let loss = &problem.drawn.examples;
-        let weight = vec![1.0 / problem.drawn.count; loss.len()];
-        Box::new(Empirical::new(problem.rows, loss, weight).stopped_by(stop))
+        mean_risk(problem, stop)
     }
 
     fn descend(&self, risk: &mut dyn Risk, lambda: f64, from: Start<()>, watch: &Watch) -> Result<Solved<()>> {

@@ -2,17 +2,13 @@
 
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
-use crate::method::rank::CHOOSES_BY;
-use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
+use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, lbfgs, mean_risk, searched};
 use crate::method::settings::{self, Common, SCALE, accuracy, ridge, steps};
 use crate::method::{Choice, Positive, Rank};
-use crate::metric::Metric;
-use crate::risk::Empirical;
-use crate::solver::lbfgs::Lbfgs;
-use crate::solver::run::{Watch, run};
+use crate::solver::run::Watch;
 use crate::surrogate::listnet::TopOne;
-use crate::task::{Fitted, Method, Setting, Training, Written};
-use crate::traits::{Risk, Solver, Stop, Surrogate};
+use crate::task::{Method, Setting, Training};
+use crate::traits::Risk;
 use serde_json::{Map, Value};
 use std::sync::atomic::AtomicBool;
 
@@ -87,25 +83,7 @@ impl Method<Rank> for ListNet {
         settings::check(self.scale, self.max_iter)
     }
 
-    fn chooses(&self) -> bool {
-        self.choices().open()
-    }
-
-    fn chooses_by(&self) -> Metric {
-        CHOOSES_BY
-    }
-
-    fn resumes(&self) -> bool {
-        true
-    }
-
-    fn written(&self) -> Written {
-        Written { asked: self.choices().asked(), settings: self.used() }
-    }
-
-    fn learn(&self, data: &Training<'_, Rank>, watch: &Watch) -> Result<Fitted<Rank>> {
-        fit(self, data, watch)
-    }
+    searched!();
 }
 
 impl Learner for ListNet {
@@ -137,21 +115,11 @@ impl Learner for ListNet {
     }
 
     fn risk<'a>(&self, problem: &Problem<'a, TopOne>, stop: &'a AtomicBool) -> Box<dyn Risk + 'a> {
-        let loss = &problem.drawn.examples;
-        let weight = vec![1.0 / problem.drawn.count; loss.len()];
-        Box::new(Empirical::new(problem.rows, loss, weight).stopped_by(stop))
+        mean_risk(problem, stop)
     }
 
     fn descend(&self, risk: &mut dyn Risk, lambda: f64, from: Start<()>, watch: &Watch) -> Result<Solved<()>> {
-        let mut solver = Lbfgs::new(risk, lambda, self.tol.get(), from.theta)?;
-        let mut before = 0;
-        if let Some((state, iterations)) = &from.state {
-            solver.restore(state)?;
-            before = *iterations;
-        }
-        let report = run(&mut solver, self.max_iter, before, watch)?;
-        let state = (report.stop == Stop::Interrupted).then(|| solver.state());
-        Ok(Solved { theta: solver.theta().to_vec(), report, carry: (), state })
+        lbfgs(risk, lambda, (self.tol.get(), self.max_iter), from, watch)
     }
 
     fn used(&self) -> Map<String, Value> {

@@ -5,10 +5,12 @@ use crate::data::scale::{Scale, Scaling};
 use crate::error::{Error, Result};
 use crate::method::{Choice, Positive, Rank, RankNotes, Ranker};
 use crate::metric::{self, Metric};
+use crate::risk::Empirical;
 use crate::scorer::rows::Rows;
-use crate::solver::run::{Report, Watch};
+use crate::solver::lbfgs::Lbfgs;
+use crate::solver::run::{Report, Watch, run};
 use crate::task::{Candidate, Chosen, Facts, Fitted, Inputs, Journal, Method, Training, both};
-use crate::traits::{Risk, State, Stop};
+use crate::traits::{Risk, Solver, State, Stop, Surrogate};
 use serde_json::{Map, Value};
 use std::sync::atomic::AtomicBool;
 
@@ -47,6 +49,65 @@ pub(in crate::method) trait Learner: Method<Rank> {
     fn places(&self) -> Vec<f64> {
         vec![]
     }
+}
+
+/// What every method of [`Learner`] that resumes answers as a [`Method`].
+macro_rules! searched {
+    () => {
+        fn chooses(&self) -> bool {
+            self.choices().open()
+        }
+
+        fn chooses_by(&self) -> $crate::metric::Metric {
+            $crate::method::rank::CHOOSES_BY
+        }
+
+        fn resumes(&self) -> bool {
+            true
+        }
+
+        fn written(&self) -> $crate::task::Written {
+            $crate::task::Written { asked: self.choices().asked(), settings: self.used() }
+        }
+
+        fn learn(
+            &self,
+            data: &$crate::task::Training<'_, $crate::method::Rank>,
+            watch: &$crate::solver::run::Watch,
+        ) -> $crate::error::Result<$crate::task::Fitted<$crate::method::Rank>> {
+            $crate::method::rank::search::fit(self, data, watch)
+        }
+    };
+}
+pub(in crate::method) use searched;
+
+/// The mean of a loss over all examples.
+pub(in crate::method) fn mean_risk<'a, R: Surrogate>(
+    problem: &Problem<'a, R>,
+    stop: &'a AtomicBool,
+) -> Box<dyn Risk + 'a> {
+    let loss = &problem.drawn.examples;
+    let weight = vec![1.0 / problem.drawn.count; loss.len()];
+    Box::new(Empirical::new(problem.rows, loss, weight).stopped_by(stop))
+}
+
+/// L-BFGS, from a start or from the state of an interrupted fit.
+pub(in crate::method) fn lbfgs(
+    risk: &mut dyn Risk,
+    lambda: f64,
+    (tol, max_iter): (f64, usize),
+    from: Start<()>,
+    watch: &Watch,
+) -> Result<Solved<()>> {
+    let mut solver = Lbfgs::new(risk, lambda, tol, from.theta)?;
+    let mut before = 0;
+    if let Some((state, iterations)) = &from.state {
+        solver.restore(state)?;
+        before = *iterations;
+    }
+    let report = run(&mut solver, max_iter, before, watch)?;
+    let state = (report.stop == Stop::Interrupted).then(|| solver.state());
+    Ok(Solved { theta: solver.theta().to_vec(), report, carry: (), state })
 }
 
 /// Examples with what is said of them.
