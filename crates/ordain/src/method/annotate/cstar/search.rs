@@ -1,0 +1,247 @@
+//! The settings of a c-star model chosen by validation, one after another.
+
+use super::solve::Solved;
+use super::{CStar, Core};
+use crate::data::LabelSet;
+use crate::error::{Error, Result};
+use crate::method::annotate::annotator::Trainer;
+use crate::method::annotate::core_choice::choose_core;
+use crate::method::annotate::stage::Stage;
+use crate::method::{Annotate, Choice, Positive};
+use crate::metric::Metric;
+use crate::solver::run::Watch;
+use crate::structure::star::{MOST_MAX, MOST_SUM};
+use crate::task::{Candidate, Chosen, Fitted, Model, Training, both};
+use crate::traits::Stop;
+use serde_json::{Map, Value};
+
+/// λ that are tried on validation, from the strongest: by likelihood.
+const PATH: &[f64] = &[1e-2, 1e-3, 1e-4, 1e-5];
+/// The same by margin, where weaker ones take a solver of this kind very long.
+const MARGIN_PATH: &[f64] = &[1e-1, 1e-2, 1e-3];
+/// λ where nothing says otherwise.
+const LAMBDA: f64 = 1e-3;
+/// λ of links that are tried, from the strongest.
+const LINK_PATH: &[f64] = &[1e-2, 1e-3, 1e-4, 1e-5];
+/// The same by margin.
+const MARGIN_LINK_PATH: &[f64] = &[1e-2, 1e-3, 1e-4];
+/// The same where nothing says otherwise.
+const LINK_LAMBDA: f64 = 1e-3;
+/// Sizes of a core that are tried.
+const SIZES: [usize; 4] = [0, 1, 3, 5];
+/// How much earlier a fit may stop that only serves a choice.
+const ROUGH: f64 = 5.0;
+
+/// Settings of one fit.
+#[derive(Clone, Debug)]
+pub(super) struct Point {
+    pub(super) core: Vec<u32>,
+    pub(super) lambda: f64,
+    pub(super) link_lambda: f64,
+}
+
+impl Point {
+    pub(super) fn settings(&self, links: bool, core: &[String]) -> Map<String, Value> {
+        let mut map = Map::from_iter([("lambda".into(), self.lambda.into())]);
+        if links {
+            map.insert("link_lambda".into(), self.link_lambda.into());
+            map.insert("core".into(), core.to_vec().into());
+        }
+        map
+    }
+}
+
+impl CStar {
+    /// What was asked of the settings that can be left to validation.
+    pub(super) fn asked(&self) -> Map<String, Value> {
+        let number = |choice: Choice<Positive>| match choice {
+            Choice::Set(x) => Value::from(x.get()),
+            Choice::Auto => "auto".into(),
+        };
+        let mut asked = Map::from_iter([("lambda".into(), number(self.lambda))]);
+        if let Some(core) = &self.core {
+            let core = match core {
+                Core::Auto => "auto".into(),
+                Core::Size(size) => Value::from(*size),
+                Core::Names(names) => names.clone().into(),
+            };
+            asked.insert("core".into(), core);
+            asked.insert("link_lambda".into(), number(self.link_lambda));
+        }
+        asked
+    }
+
+    pub(super) fn fixed(&self) -> Point {
+        let number = |choice: Choice<Positive>, default: f64| match choice {
+            Choice::Set(x) => x.get(),
+            Choice::Auto => default,
+        };
+        Point { core: vec![], lambda: number(self.lambda, LAMBDA), link_lambda: number(self.link_lambda, LINK_LAMBDA) }
+    }
+
+    /// The core that was asked for, or the usual one where its size is open.
+    pub(super) fn fixed_core(&self, stage: &Stage, set: &LabelSet) -> Result<Vec<u32>> {
+        let most = if self.trainer == Trainer::Likelihood { MOST_SUM } else { MOST_MAX };
+        let size = match &self.core {
+            None => 0,
+            Some(Core::Names(names)) => {
+                let core: Result<Vec<u32>> =
+                    names.iter().map(|name| set.find_label(name).map(|label| label as u32)).collect();
+                let core = core?;
+                if core.len() > most {
+                    return Err(too_large(core.len()));
+                }
+                return Ok(core);
+            }
+            Some(Core::Size(size)) => *size,
+            Some(Core::Auto) => 3,
+        };
+        if size > most {
+            return Err(too_large(size));
+        }
+        Ok(choose_core(set, &stage.units, size))
+    }
+
+    /// One setting after another: λ, then λ of links, then the size of the core, each by validation.
+    pub(super) fn choose(
+        &self,
+        data: &Training<'_, Annotate>,
+        train: &[u32],
+        valid: &[u32],
+        watch: &Watch,
+    ) -> Result<Fitted<Annotate>> {
+        (watch.tell)(0.0, "classifiers of single labels");
+        let stage = Stage::new(self, data, train, watch)?;
+        let base = Point { core: self.fixed_core(&stage, data.set)?, ..self.fixed() };
+        let floor = stage.floor(data, data.by(self), valid)?;
+        let mut search = Search {
+            method: self,
+            data,
+            stage: &stage,
+            valid,
+            by: data.by(self),
+            watch,
+            candidates: vec![],
+            best: None,
+            last: None,
+            total: 1,
+        };
+        let mut lambdas = vec![base.lambda];
+        if self.lambda == Choice::Auto {
+            lambdas = if self.trainer == Trainer::Margin { MARGIN_PATH } else { PATH }.to_vec();
+        }
+        search.total = lambdas.len() + 8;
+        for lambda in lambdas {
+            search.attempt(Point { lambda, ..base.clone() })?;
+        }
+        let has_core = !base.core.is_empty() || self.core == Some(Core::Auto);
+        if self.link_lambda == Choice::Auto && has_core {
+            let lambda = search.lambda();
+            let links = if self.trainer == Trainer::Margin { MARGIN_LINK_PATH } else { LINK_PATH };
+            for &link_lambda in links.iter().filter(|l| l.total_cmp(&base.link_lambda).is_ne()) {
+                search.attempt(Point { lambda, link_lambda, core: base.core.clone() })?;
+            }
+        }
+        if self.core == Some(Core::Auto) {
+            let point = search.point();
+            for size in SIZES.into_iter().filter(|&size| size != base.core.len()) {
+                let core = choose_core(data.set, &stage.units, size);
+                search.attempt(Point { core, ..point.clone() })?;
+            }
+        }
+        let (candidates, best) = (search.candidates, search.best);
+        let Some((value, point, mut solved)) = best else { return Err(Error::Interrupted) };
+        let chosen = Chosen::new(data.by(self), &data.convention, valid.len(), candidates);
+        let floor = Some((floor, value));
+        if !data.refit || watch.stopped() {
+            if watch.stopped() {
+                solved.report.stop = Stop::Interrupted;
+            }
+            return self.fitted(data, &stage, &point, solved, Some(chosen), floor, false);
+        }
+        (watch.tell)(0.9, "fitting on training and validation");
+        let both = both(train, valid);
+        let last = Stage::new(self, data, &both, watch).and_then(|wider| {
+            let core = match &self.core {
+                Some(Core::Size(_) | Core::Auto) => choose_core(data.set, &both, point.core.len()),
+                _ => point.core.clone(),
+            };
+            let last = Point { core, ..point.clone() };
+            let start = (last.core == point.core).then_some(&solved.theta[..]);
+            let solved = self.solve(&wider, &last, start, self.tol(), data.seed, watch)?;
+            Ok((wider, last, solved))
+        });
+        match last {
+            Err(Error::Interrupted) => {
+                solved.report.stop = Stop::Interrupted;
+                self.fitted(data, &stage, &point, solved, Some(chosen), floor, false)
+            }
+            last => {
+                let (wider, last, solved) = last?;
+                self.fitted(data, &wider, &last, solved, Some(chosen), floor, true)
+            }
+        }
+    }
+}
+
+fn too_large(size: usize) -> Error {
+    Error::Setting {
+        name: "core".into(),
+        expected: format!("at most {MOST_SUM} labels with trainer=likelihood, {MOST_MAX} with trainer=margin"),
+        found: size.to_string(),
+    }
+}
+
+/// A search by validation, one candidate after another.
+struct Search<'a, 'd> {
+    method: &'a CStar,
+    data: &'a Training<'d, Annotate>,
+    stage: &'a Stage<'d>,
+    valid: &'a [u32],
+    by: Metric,
+    watch: &'a Watch<'a>,
+    candidates: Vec<Candidate>,
+    best: Option<(f64, Point, Solved)>,
+    /// Where the fit before ended, from which the next one starts.
+    last: Option<Vec<f64>>,
+    total: usize,
+}
+
+impl Search<'_, '_> {
+    fn attempt(&mut self, point: Point) -> Result<()> {
+        if self.watch.stopped() && self.best.is_some() {
+            return Ok(());
+        }
+        let names: Vec<String> = point.core.iter().map(|&label| self.data.set.labels[label as usize].clone()).collect();
+        let share = self.candidates.len() as f64 / self.total as f64;
+        let mut what = format!("choosing: lambda={}", point.lambda);
+        if !names.is_empty() {
+            what += &format!(" link_lambda={} core={}", point.link_lambda, names.len());
+        }
+        (self.watch.tell)(0.1 + 0.8 * share.min(1.0), &what);
+        let start = self.last.take();
+        // a choice needs no more than a rough fit; the last one is made as was asked
+        let tol = if self.data.refit { ROUGH * self.method.tol() } else { self.method.tol() };
+        let solved = match self.method.solve(self.stage, &point, start.as_deref(), tol, self.data.seed, self.watch) {
+            Err(Error::Interrupted) if self.best.is_some() => return Ok(()),
+            other => other?,
+        };
+        let annotator = self.method.annotator(self.data, self.stage, &point, &solved.theta)?;
+        self.last = Some(solved.theta.clone());
+        let ready = annotator.prepare(self.data.set)?;
+        let value = annotator.evaluate(&ready, self.valid, &[self.by], &self.data.convention)?.mean(0);
+        self.candidates.push(Candidate { settings: point.settings(self.method.core.is_some(), &names), value });
+        if self.best.as_ref().is_none_or(|(best, _, _)| self.by.better(value, *best)) {
+            self.best = Some((value, point, solved));
+        }
+        Ok(())
+    }
+
+    fn point(&self) -> Point {
+        self.best.as_ref().map_or_else(|| self.method.fixed(), |(_, point, _)| point.clone())
+    }
+
+    fn lambda(&self) -> f64 {
+        self.point().lambda
+    }
+}

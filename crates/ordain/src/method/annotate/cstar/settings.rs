@@ -1,0 +1,133 @@
+//! What can be set of the c-star model, in words.
+
+use super::{CStar, Core, LabelFeatures, LabelLoss, LabelScale};
+use crate::error::{Error, Result};
+use crate::method::annotate::annotator::Trainer;
+use crate::structure::star::{MOST_MAX, MOST_SUM};
+use crate::task::Setting;
+use std::fmt;
+
+pub(super) const TRAINERS: [(&str, Trainer); 2] = [("likelihood", Trainer::Likelihood), ("margin", Trainer::Margin)];
+pub(super) const FEATURES: [(&str, LabelFeatures); 4] = [
+    ("scores", LabelFeatures::Scores),
+    ("direct", LabelFeatures::Direct),
+    ("both", LabelFeatures::Both),
+    ("given", LabelFeatures::Given),
+];
+pub(super) const SCALES: [(&str, LabelScale); 3] =
+    [("auto", LabelScale::Auto), ("none", LabelScale::None), ("global", LabelScale::Global)];
+
+macro_rules! settings {
+    ($($core:expr)?) => {
+        &[
+            $($core,)?
+            Setting {
+                name: "trainer",
+                range: "likelihood, margin",
+                default: "likelihood",
+                help: "the exact likelihood of the labels, or the structured SVM of the paper with a certified duality gap",
+            },
+            Setting {
+                name: "features",
+                range: "scores, direct, both, given",
+                default: "scores",
+                help: "what labels are scored by: classifiers of each label's own, trained inside; the features themselves; both; or scores that the data give in columns named score_LABEL",
+            },
+            Setting { name: "count_bias", range: "true, false", default: "true", help: "a bias h·log k per label, with k the number of labels of the item" },
+            Setting {
+                name: "lambda",
+                range: "auto or a number above 0",
+                default: "auto",
+                help: "strength of the ridge: auto by validation (else 1e-3); c=1/lambda is accepted too",
+            },
+            $({
+                let _ = $core;
+                Setting {
+                    name: "link_lambda",
+                    range: "auto or a number above 0",
+                    default: "auto",
+                    help: "strength of the ridge on links: auto by validation (else 1e-3)",
+                }
+            },)?
+            Setting { name: "loss", range: "bep or p@K", default: "bep", help: "what trainer=margin loses: the wrong share of as many labels as there are, or of K" },
+            Setting { name: "scale", range: "auto, none, global", default: "auto", help: "scaling of the features: global (mean 0, deviation 1), none, or auto: global where they are dense" },
+            Setting { name: "max_iter", range: "a whole number above 0", default: "500, by margin 200", help: "the most steps of one fit, by margin passes over the items" },
+            Setting { name: "tol", range: "a number above 0", default: "1e-3", help: "where a fit stops: gradient relative to the one at zero, by margin the duality gap" },
+        ]
+    };
+}
+
+impl CStar {
+    /// What can be set.
+    pub const SETTINGS: &'static [Setting] = settings!(Setting {
+        name: "core",
+        range: "a number up to 10 (trainer=margin: 20), names separated by ; or auto",
+        default: "3",
+        help: "labels that are linked with all others: so many by mutual information, these, or auto by validation",
+    });
+    /// What can be set of the independent model.
+    pub const INDEPENDENT: &'static [Setting] = settings!();
+
+    pub(super) fn parse_core(&self, value: &str) -> Result<Core> {
+        let wrong = |expected: String| Error::Setting { name: "core".into(), expected, found: value.into() };
+        if value == "auto" {
+            return Ok(Core::Auto);
+        }
+        if let Ok(size) = value.parse::<usize>() {
+            return match size <= MOST_MAX {
+                true => Ok(Core::Size(size)),
+                false => Err(wrong(format!(
+                    "a number up to {MOST_MAX} ({MOST_SUM} with trainer=likelihood), names, or auto"
+                ))),
+            };
+        }
+        if value.parse::<f64>().is_ok() {
+            return Err(wrong(format!(
+                "a whole number up to {MOST_MAX} ({MOST_SUM} with trainer=likelihood), names, or auto"
+            )));
+        }
+        // one name that looks like a number or a word of its own is told apart by a last ;
+        let names = value.strip_suffix(';').unwrap_or(value);
+        let names: Vec<String> = names.split([';', ',']).map(|name| name.trim().to_owned()).collect();
+        let mut seen = names.clone();
+        seen.sort_unstable();
+        seen.dedup();
+        if seen.len() < names.len() || seen.iter().any(String::is_empty) || names.len() > MOST_MAX {
+            return Err(wrong(format!("a number, up to {MOST_MAX} different names, or auto")));
+        }
+        Ok(Core::Names(names))
+    }
+}
+
+impl fmt::Display for LabelLoss {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::BreakEven => f.write_str("bep"),
+            Self::PrecisionAt(k) => write!(f, "p@{k}"),
+        }
+    }
+}
+
+/// As it is written in a setting; names cannot hold `,`, `;` or `]` there.
+impl fmt::Display for Core {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Size(size) => write!(f, "{size}"),
+            // the last ; tells a name from a number
+            Self::Names(names) => write!(f, "{};", names.join(";")),
+        }
+    }
+}
+
+pub(super) fn parse_loss(value: &str) -> Result<LabelLoss> {
+    if value == "bep" {
+        return Ok(LabelLoss::BreakEven);
+    }
+    let k = value.strip_prefix("p@").and_then(|k| k.parse().ok()).filter(|&k| k > 0);
+    k.map(LabelLoss::PrecisionAt).ok_or_else(|| Error::Setting {
+        name: "loss".into(),
+        expected: "bep, or p@K with a number K above 0".into(),
+        found: value.into(),
+    })
+}
