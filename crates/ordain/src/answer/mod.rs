@@ -1,4 +1,4 @@
-//! What a model answers, as plain data: predictions, explanations, evaluations and inspections.
+//! What a model answers, as plain data: predictions, explanations, evaluations, comparisons and inspections.
 //!
 //! Every struct here serialises to the document that `ordain --json` prints. The command line, the report and the
 //! Python package only render them; nothing is decided there.
@@ -17,12 +17,14 @@
 //! # Ok::<(), ordain::Error>(())
 //! ```
 
+mod compare;
 mod evaluate;
 mod explain;
 mod fit;
 mod inspect;
 mod predict;
 
+pub use compare::{Compared, ComparedMethod, Difference, FoldCell, Seconds, best_and_level, differences};
 pub use evaluate::{BOOTSTRAP, Bin, Cell, Measured, Reliability, cells, curve_metrics, measured};
 pub use explain::{
     ContributionPart, DocumentPart, EdgeExplanation, EdgePart, LabelExplanation, LabelPart, RankExplanation,

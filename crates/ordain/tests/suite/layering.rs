@@ -40,7 +40,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
         ],
     ),
     ("model_file", &["error", "matrix", "random", "traits", "data", "kernel", "structure", "task", "method"]),
-    ("answer", &["error", "matrix", "data", "metric", "task", "method", "model_file"]),
+    ("answer", &["error", "matrix", "random", "data", "metric", "task", "method", "model_file"]),
     ("ask", &["error", "random", "structure", "method", "data"]),
     (
         "lib",

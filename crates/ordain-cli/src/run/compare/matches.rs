@@ -1,6 +1,6 @@
 //! One round of a method that matches.
 
-use super::{Cut, Entry, Protocol, Round, Rounds, Test, three};
+use super::{Cut, Entry, Protocol, Round, Rounds, three};
 use crate::args::Compare;
 use crate::plan::Usage;
 use crate::report::MethodPart;
@@ -8,17 +8,13 @@ use crate::run::evaluate::features;
 use crate::screen::Screen;
 use crate::show::{measurable, pictures, warn_approximate};
 use anyhow::Result;
-use ordain::answer::{BOOTSTRAP, Reliability};
+use ordain::answer::Reliability;
 use ordain::data::{MatchReading, MatchSet, read_match_splits};
 use ordain::method::{Match, Matcher, Sums};
 use ordain::metric::calibration::Calibration;
-use ordain::metric::{Evaluation, Kind, Metric, stats};
-use ordain::random::Random;
+use ordain::metric::{Evaluation, Metric};
 use ordain::task::{Fitted, Model, Ready};
 use std::time::Instant;
-
-/// Random exchanges of a test.
-const SWAPS: usize = 2000;
 
 impl Round for Match {
     fn measure(
@@ -96,32 +92,4 @@ impl Round for Match {
             None => wrong("a column split of train, validate and test (or use --cv 5 POINTS)", "none"),
         }
     }
-}
-
-/// The test of a calibration error, which is of all problems together and no mean; `None` of other metrics.
-///
-/// As with means: problems are drawn again for the interval, and what two methods said of a problem is exchanged for p.
-pub(super) fn pooled_test(metric: usize, (a, b): (usize, usize), x: &Evaluation, y: &Evaluation) -> Option<Test> {
-    let n = x.calibration.len();
-    if x.metrics[metric].kind != Kind::Ece || n == 0 || y.calibration.len() != n {
-        return None;
-    }
-    let error = |parts: &mut dyn Iterator<Item = &Calibration>| Calibration::joined(parts).error();
-    let difference = x.mean(metric) - y.mean(metric);
-    let (low, high) = stats::interval_of(n, BOOTSTRAP, |sample| {
-        error(&mut sample.iter().map(|&p| &x.calibration[p])) - error(&mut sample.iter().map(|&p| &y.calibration[p]))
-    });
-    let mut random = Random::new(BOOTSTRAP);
-    let seen = difference.abs() * (1.0 - 1e-12);
-    let extreme = (0..SWAPS).filter(|_| {
-        let coins: Vec<bool> = (0..n).map(|_| random.below(2) == 1).collect();
-        let side = |first: bool| {
-            let one = |p: usize| if coins[p] == first { &x.calibration[p] } else { &y.calibration[p] };
-            Calibration::joined((0..n).map(one)).error()
-        };
-        (side(true) - side(false)).abs() >= seen
-    });
-    let p = (1 + extreme.count()) as f64 / (1 + SWAPS) as f64;
-    // the error of a sample is a little larger than that of all, so that the interval may miss what it is of
-    Some(Test { metric, a, b, difference, low: low.min(difference), high: high.max(difference), p })
 }

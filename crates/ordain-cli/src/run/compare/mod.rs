@@ -14,7 +14,7 @@ use crate::report::{MethodPart, PicturePart, PlacesPart, PlanePart};
 use crate::screen::Screen;
 use crate::show::{Given, Show, engines};
 use anyhow::Result;
-use ordain::answer::{BOOTSTRAP, Reliability};
+use ordain::answer::{self, Difference, Reliability};
 use ordain::data::split::{self, Fold, Layout};
 use ordain::data::{Columns, Missing, write_whole};
 use ordain::method::{Annotate, AnyMethod, Floor, Match, MatchMethod, Rank};
@@ -23,7 +23,6 @@ use ordain::metric::{Convention, Evaluation, Metric, stats};
 use ordain::model_file;
 use ordain::solver::run::{Report as Ended, Watch};
 use ordain::task::{Chosen, DataSet, Fitted, Method, Model, Ready, Task, Training, Words};
-use rayon::prelude::*;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -114,17 +113,6 @@ pub(super) struct Entry {
     plane: Option<PlanePart>,
 }
 
-/// A paired test of two entries by one metric.
-struct Test {
-    metric: usize,
-    a: usize,
-    b: usize,
-    difference: f64,
-    low: f64,
-    high: f64,
-    p: f64,
-}
-
 /// What all fits of a comparison share.
 pub(super) struct Protocol<'a> {
     measures: &'a Measures,
@@ -147,7 +135,7 @@ struct Comparison<'a> {
     skipped: fn(&Evaluation) -> String,
     measures: &'a Measures,
     entries: Vec<Entry>,
-    tests: Vec<Test>,
+    tests: Vec<Difference>,
     /// Ids of the test units.
     tested: Vec<String>,
     /// The numbers of the folds, as a person counts them.
@@ -256,7 +244,7 @@ fn compare<T: Round>(
     warn_of_floors(&entries, &folds, screen);
     warn_of_steps(&entries, &folds, screen);
     warn_of_sums(&entries, screen);
-    let tests = tests(&entries, measures.metrics.len());
+    let tests = answer::differences(&labels_of(&entries), &results(&entries));
     let (remarks, skipped) = (T::remarks, T::skipped);
     let all = Comparison { words: T::WORDS, remarks, skipped, measures, entries, tests, tested, folds, folded, load };
     if let Some(path) = &args.metrics.report {
@@ -346,7 +334,7 @@ fn rounds<T: Round>(args: &Compare, how: &T::Reading, given: &Given) -> Result<R
     if let Some([k, file]) = args.cv.as_deref() {
         let k = k.parse().map_err(|_| Usage(format!("--cv: expected a number of folds, then a file; found {k:?}")))?;
         let (set, _) = read(&[vec![file.into()]])?;
-        let folds = plan::usage(split::cross_validation(set.len(), k, args.shuffle))?;
+        let folds = split::cross_validation(set.len(), k, args.shuffle).map_err(|error| Usage(format!("--{error}")))?;
         return Ok(Rounds::Cuts(set, folds));
     }
     if let Some(rounds) = T::split_round(args, how)? {
@@ -514,38 +502,15 @@ pub(super) struct Cut<'a> {
     test: &'a [u32],
 }
 
-/// All pairs of methods by all metrics; p-values are corrected for the number of pairs.
-fn tests(entries: &[Entry], metrics: usize) -> Vec<Test> {
-    let pairs: Vec<(usize, usize)> =
-        (0..entries.len()).flat_map(|a| (a + 1..entries.len()).map(move |b| (a, b))).collect();
-    let results: Vec<&Evaluation> = entries.iter().map(|entry| &entry.result).collect();
-    let mut all = vec![];
-    for metric in 0..metrics {
-        let one = |&(a, b): &(usize, usize)| {
-            if let Some(test) = matches::pooled_test(metric, (a, b), results[a], results[b]) {
-                return test;
-            }
-            let both = results[a].values[metric].iter().zip(&results[b].values[metric]);
-            let (x, y): (Vec<f64>, Vec<f64>) = both.filter_map(|(x, y)| Some(((*x)?, (*y)?))).unzip();
-            let (low, high) = stats::paired_interval(&x, &y, BOOTSTRAP);
-            let difference = stats::mean(&x) - stats::mean(&y);
-            Test { metric, a, b, difference, low, high, p: stats::paired_test(&x, &y, BOOTSTRAP) }
-        };
-        let mut tests: Vec<Test> = pairs.par_iter().map(one).collect();
-        let corrected = stats::holm(&tests.iter().map(|t| t.p).collect::<Vec<_>>());
-        tests.iter_mut().zip(corrected).for_each(|(test, p)| test.p = p);
-        all.extend(tests);
-    }
-    all
-}
-
 /// The best method by a metric, and those that a test cannot tell from it.
 fn best_and_level(all: &Comparison, metric: usize) -> (usize, Vec<usize>) {
-    let worth = |i: usize| {
-        let mean = all.entries[i].result.mean(metric);
-        if all.measures.metrics[metric].is_loss() { -mean } else { mean }
-    };
-    let best = (0..all.entries.len()).fold(0, |best, i| if worth(i) > worth(best) { i } else { best });
-    let with_best = all.tests.iter().filter(|t| t.metric == metric && (t.a == best || t.b == best) && t.p >= 0.05);
-    (best, with_best.map(|t| if t.a == best { t.b } else { t.a }).collect())
+    answer::best_and_level(&labels_of(&all.entries), &results(&all.entries), &all.tests, metric)
+}
+
+fn labels_of(entries: &[Entry]) -> Vec<String> {
+    entries.iter().map(|entry| entry.label.clone()).collect()
+}
+
+fn results(entries: &[Entry]) -> Vec<&Evaluation> {
+    entries.iter().map(|entry| &entry.result).collect()
 }

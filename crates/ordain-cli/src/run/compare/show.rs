@@ -1,10 +1,11 @@
 //! A comparison as a table, as JSON, and as a report.
 
-use super::{Comparison, Entry, Test, Trained, best_and_level};
+use super::{Comparison, Entry, Trained, best_and_level};
 use crate::report::{ChoicePart, MethodPart, Report, TestPart};
 use crate::run::evaluate::{cells, command_line, watched};
 use crate::screen::{assignments, four, table};
 use crate::show::left_out;
+use ordain::answer::{self, Cell, Compared, ComparedMethod, Difference, FoldCell, Named, Seconds};
 use ordain::data::Holds;
 use ordain::metric::Metric;
 use ordain::task::Candidate;
@@ -87,19 +88,18 @@ pub(super) fn text(all: &Comparison) -> String {
 
 /// All differences by one metric, with their intervals.
 fn differences(all: &Comparison, metric: usize) -> String {
-    let tests: Vec<&Test> = all.tests.iter().filter(|test| test.metric == metric).collect();
+    let name = all.measures.metrics[metric].to_string();
     let head = ["difference", "mean", "95 % interval", "p (Holm)"].map(str::to_owned);
-    let row = |test: &&Test| {
+    let row = |test: &Difference| {
         vec![
-            format!("{} − {}", all.entries[test.a].label, all.entries[test.b].label),
+            format!("{} − {}", test.a, test.b),
             format!("{:+.4}", test.difference),
             format!("[{:+.4}, {:+.4}]", test.low, test.high),
             four(test.p),
         ]
     };
-    let rows: Vec<Vec<String>> = tests.iter().map(row).collect();
-    let (name, unit) = (all.measures.metrics[metric], all.words.unit[0]);
-    format!("\ndifferences in {name}, paired by {unit}:\n{}", table(&head, &rows))
+    let rows: Vec<Vec<String>> = all.tests.iter().filter(|test| test.metric == name).map(row).collect();
+    format!("\ndifferences in {name}, paired by {}:\n{}", all.words.unit[0], table(&head, &rows))
 }
 
 /// What the data chose for one method.
@@ -123,50 +123,42 @@ fn choices(entry: &Entry, folds: &[usize], folded: bool) -> String {
     text
 }
 
-pub(super) fn document(all: &Comparison) -> Value {
-    let metrics = &all.measures.metrics;
-    let methods: Vec<Value> = all.entries.iter().map(|entry| method(entry, all)).collect();
-    let tests: Vec<Value> = all
-        .tests
-        .iter()
-        .map(|t| {
-            json!({"metric": metrics[t.metric].to_string(), "a": all.entries[t.a].label, "b": all.entries[t.b].label,
-                   "difference": t.difference, "low": t.low, "high": t.high, "p": t.p})
-        })
-        .collect();
+pub(super) fn document(all: &Comparison) -> Compared {
     let first = all.entries.first();
     let (units, skipped) = first.map_or((0, 0), |e| (e.result.values[0].len(), e.result.skipped()));
-    json!({"task": all.words.name, "convention": all.measures.convention.to_string(), "folds": all.folds.len(),
-           "unit": all.words.unit[0], "units": units, "skipped": skipped, "methods": methods, "tests": tests})
+    Compared {
+        task: all.words.name,
+        convention: all.measures.convention.to_string(),
+        folds: all.folds.len(),
+        unit: all.words.unit[0],
+        units,
+        skipped,
+        methods: all.entries.iter().map(|entry| method(entry, all)).collect(),
+        tests: all.tests.clone(),
+    }
 }
 
-fn method(entry: &Entry, all: &Comparison) -> Value {
-    let mut metrics = Map::new();
-    for (m, cell) in cells(&entry.result).iter().enumerate() {
-        let folds: Vec<f64> = entry.fold_means.iter().map(|fold| fold[m]).collect();
-        metrics.insert(
-            all.measures.metrics[m].to_string(),
-            json!({"mean": cell.mean, "low": cell.low, "high": cell.high, "fold_mean": entry.fold_mean(m), "folds": folds}),
-        );
-    }
-    let mut method = json!({
-        "method": entry.name, "label": entry.label, "chosen": entry.chosen(), "metrics": metrics,
-        "seconds": {"load": all.load, "fit": entry.fit, "predict": entry.predict},
-        "model_bytes": entry.bytes, "support": entry.support,
-    });
-    if let Some(core) = entry.core() {
-        method["core"] = json!(core);
-    }
-    if entry.trained.iter().any(|trained| trained.floor.is_some()) {
-        method["floor"] = entry.trained.iter().map(|trained| json!(trained.floor)).collect();
-    }
-    if let Some(reliability) = entry.reliability() {
-        method["calibration"] = match all.words.file {
+fn method(entry: &Entry, all: &Comparison) -> ComparedMethod {
+    let cell = |(m, cell): (usize, Cell)| {
+        let folds = entry.fold_means.iter().map(|fold| fold[m]).collect();
+        (all.measures.metrics[m].to_string(), FoldCell { cell, fold_mean: entry.fold_mean(m), folds })
+    };
+    let floors = || entry.trained.iter().map(|trained| trained.floor);
+    ComparedMethod {
+        method: entry.name,
+        label: entry.label.clone(),
+        chosen: entry.chosen(),
+        metrics: Named(answer::cells(&entry.result).into_iter().enumerate().map(cell).collect()),
+        seconds: Seconds { load: all.load, fit: entry.fit, predict: entry.predict },
+        model_bytes: entry.bytes,
+        support: entry.support,
+        core: entry.core().map(<[String]>::to_vec),
+        floor: floors().any(|floor| floor.is_some()).then(|| floors().collect()),
+        calibration: entry.reliability().map(|reliability| match all.words.file {
             Holds::Queries => json!(reliability),
             _ => reliability.document(all.words.thing[1]),
-        };
+        }),
     }
-    method
 }
 
 pub(super) fn report(all: &Comparison) -> Report {
@@ -226,15 +218,15 @@ pub(super) fn report(all: &Comparison) -> Report {
         tests: all
             .tests
             .iter()
-            .map(|t| TestPart {
-                metric: metrics[t.metric].to_string(),
-                is_loss: metrics[t.metric].is_loss(),
-                a: entries[t.a].label.clone(),
-                b: entries[t.b].label.clone(),
-                difference: t.difference,
-                low: t.low,
-                high: t.high,
-                p: t.p,
+            .map(|test| TestPart {
+                metric: test.metric.clone(),
+                is_loss: test.metric.parse::<Metric>().is_ok_and(Metric::is_loss),
+                a: test.a.clone(),
+                b: test.b.clone(),
+                difference: test.difference,
+                low: test.low,
+                high: test.high,
+                p: test.p,
             })
             .collect(),
     }
