@@ -37,7 +37,7 @@ __all__ = [
     "__version__",
     "fit_match",
     "fit_rank",
-    "fit_tags",
+    "fit_labels",
     "from_bytes",
     "linear_assignment",
     "load",
@@ -176,7 +176,7 @@ def fit_rank(
     valid_from: int | None,
     run: _Run,
 ) -> tuple[Ranker, BaseException | None]: ...
-def fit_tags(
+def fit_labels(
     name: str,
     settings: _Settings,
     x: _Rows,

@@ -92,7 +92,7 @@ class Tagger(Estimator):
             valid, more = data.shape[0], table(eval_set[0])
             data = joined(data, more)
             of = joined_labels(of, labels(eval_set[1], more.shape[0], "Y of eval_set"))
-        model, raised = _ordain.fit_tags(
+        model, raised = _ordain.fit_labels(
             self._method, settings, data.rows, data.names, of.named(), of.yes, of.unknown, valid, run
         )
         self._keep(model, data, raised)

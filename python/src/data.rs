@@ -5,8 +5,8 @@ use crate::work::reading;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use ordain::data::synthetic::{Linkage, Scenes, Synthetic};
 use ordain::data::{
-    Columns, LabelReading, LabelSet, MatchReading, MatchSet, Missing, PointFeature, RankSet, Split, Truth, read,
-    read_labels, read_matches,
+    Columns, LabelReading, LabelSet, MatchReading, MatchSet, Missing, PointFeature, RankSet, Split, Truth, read_labels,
+    read_matches, read_parts,
 };
 use ordain::matrix::Features;
 use pyo3::exceptions::PyValueError;
@@ -73,27 +73,6 @@ fn gaps(missing: &str) -> PyResult<(Missing, Option<Missing>)> {
         "nan" => Ok((Missing::Mean, None)),
         "error" | "zero" | "mean" => crate::model::missing(missing).map(|missing| (missing, Some(missing))),
         _ => Err(raised(ordain::Error::unknown("missing", missing, ["error", "zero", "mean", "nan"]))),
-    }
-}
-
-/// An error of a reader in which options of the command line have their names in this module.
-fn reworded(error: ordain::Error) -> ordain::Error {
-    use ordain::Error::{Content, Parse};
-    const NAMES: [(&str, &str); 8] = [
-        ("--missing zero or --missing mean", "missing=\"zero\", \"mean\" or \"nan\""),
-        ("--labels a,b,c", "labels=[\"a\", \"b\", \"c\"]"),
-        ("--labels", "labels="),
-        ("--pairs", "pairs="),
-        ("--ignore", "ignore="),
-        ("--id", "id="),
-        ("--queries", "category="),
-        (" (a folder of folds is given with --folds)", ""),
-    ];
-    let here = |text: String| NAMES.iter().fold(text, |text, (there, here)| text.replace(there, here));
-    match error {
-        Parse { path, line, column, expected, found } => Parse { path, line, column, expected: here(expected), found },
-        Content { path, expected, found } => Content { path, expected: here(expected), found },
-        other => other,
     }
 }
 
@@ -208,7 +187,7 @@ pub(crate) fn read_letor<'py>(
 ) -> PyResult<Documents<'py>> {
     let (missing, fill) = gaps(missing)?;
     let mut set = reading(py, move || {
-        let (mut set, _) = read(&[vec![path]], missing).map_err(reworded)?;
+        let (mut set, _) = read_parts(&[vec![path]], missing)?;
         if let Some(n) = n_features {
             numbered(&mut set, n)?;
         }
@@ -280,7 +259,7 @@ pub(crate) fn read_multilabel<'py>(
     let (missing, fill) = gaps(missing)?;
     let set = reading(py, move || {
         let reading = LabelReading { missing, labels, known: vec![], category, id, ignore };
-        let (mut set, _) = read_labels(&[vec![path]], &reading).map_err(reworded)?;
+        let (mut set, _) = read_labels(&[vec![path]], &reading)?;
         if let Some(fill) = fill {
             let all = set.all();
             set.fill(fill, &all);
@@ -313,8 +292,10 @@ pub(crate) fn read_matching<'py>(
     let only = match split {
         None => vec![],
         Some(name) => {
-            let found = Split::ALL.into_iter().find(|split| split.name() == name);
-            vec![found.ok_or_else(|| raised(ordain::Error::unknown("split", name, Split::ALL.map(Split::name))))?]
+            let found = Split::ALL.iter().copied().find(|split| split.name() == name);
+            vec![found.ok_or_else(|| {
+                raised(ordain::Error::unknown("split", name, Split::ALL.iter().map(|split| split.name())))
+            })?]
         }
     };
     if split.is_some() && pairs.is_none() {
@@ -324,7 +305,7 @@ pub(crate) fn read_matching<'py>(
     }
     let set = reading(py, move || {
         let reading = MatchReading { missing, features, pairs, only };
-        let (mut set, _) = read_matches(&[vec![path]], &reading).map_err(reworded)?;
+        let (mut set, _) = read_matches(&[vec![path]], &reading)?;
         if let Some(fill) = fill {
             let all = set.all();
             set.fill(fill, &all);

@@ -4,12 +4,12 @@
 mod arrow;
 mod data;
 mod input;
+mod labels;
 mod matches;
 mod metric;
 mod model;
 mod rank;
 mod structure;
-mod tags;
 mod work;
 
 use pyo3::exceptions::{PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyValueError};
@@ -17,11 +17,14 @@ use pyo3::prelude::*;
 
 pyo3::create_exception!(ordain, FormatError, PyValueError, "A file or its text is not what it should be.");
 
-/// An error of the library, its text unchanged.
+/// An error of the library, with options written as arguments.
 fn raised(error: ordain::Error) -> PyErr {
     use ordain::Error;
-    let text = error.to_string();
-    match error {
+    let text = match &error {
+        Error::Advised { error, way } if way.option == "folds" => error.to_string(), // there is no such argument
+        error => error.told(|option, value| format!("{option}={value:?}")),
+    };
+    match error.cause() {
         Error::Io { reason, .. } if reason.kind() == std::io::ErrorKind::NotFound => PyFileNotFoundError::new_err(text),
         Error::Io { .. } => PyOSError::new_err(text),
         Error::Parse { .. } | Error::Content { .. } | Error::Model { .. } => FormatError::new_err(text),
@@ -40,6 +43,8 @@ mod _ordain {
     #[pymodule_export]
     use super::data::{make_matching, make_ranking, make_tagging, read_letor, read_matching, read_multilabel};
     #[pymodule_export]
+    use super::labels::{Annotator, fit_labels};
+    #[pymodule_export]
     use super::matches::{Matcher, fit_match, point_edges};
     #[pymodule_export]
     use super::metric::measure;
@@ -51,8 +56,6 @@ mod _ordain {
     use super::structure::{
         linear_assignment, permanent, sample_matchings, star_argmax, star_marginals, top_k_marginals,
     };
-    #[pymodule_export]
-    use super::tags::{Annotator, fit_tags};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

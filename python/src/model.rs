@@ -1,9 +1,9 @@
 //! What all models share: names of methods and settings, what is in a file, loading.
 
+use crate::labels::Annotator;
 use crate::matches::Matcher;
 use crate::raised;
 use crate::rank::Ranker;
-use crate::tags::Annotator;
 use crate::work::watched;
 use ordain::data::Missing;
 use ordain::method::AnyMethod;

@@ -230,8 +230,8 @@ pub(crate) fn permanent<'py>(
     method: &str,
     seed: u64,
 ) -> PyResult<(f64, Bound<'py, PyArray2<f64>>, &'static str, Option<f64>, &'static str)> {
-    let Some(by) = Engine::ALL.into_iter().find(|engine| engine.name() == method) else {
-        return Err(raised(ordain::Error::unknown("method", method, Engine::ALL.map(Engine::name))));
+    let Some(by) = Engine::ALL.iter().copied().find(|engine| engine.name() == method) else {
+        return Err(raised(ordain::Error::unknown("method", method, Engine::ALL.iter().map(|engine| engine.name()))));
     };
     let Law { graph, scores } = law(&weights, &null)?;
     let (sum, table) = stoppable(py, graph.lesser() <= FEW, |stop| {

@@ -80,8 +80,17 @@ fn fail(error: &anyhow::Error) -> ExitCode {
         screen::complain(&format!("error: {error}"));
         return ExitCode::from(2);
     }
-    screen::complain(&format!("error: {error:#}"));
+    let links: Vec<String> = error.chain().map(said).collect();
+    screen::complain(&format!("error: {}", links.join(": ")));
     ExitCode::FAILURE
+}
+
+/// The text of an error, with options as they are typed.
+fn said(error: &(dyn std::error::Error + 'static)) -> String {
+    match error.downcast_ref::<ordain::Error>() {
+        Some(error) => error.told(|option, value| format!("--{option} {value}")),
+        None => error.to_string(),
+    }
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub(crate) fn explained(query: Option<&String>) -> Result<&str> {
 
 /// Marks an error of the library as a mistake in what was typed.
 pub(crate) fn usage<T>(result: ordain::Result<T>) -> Result<T> {
-    result.map_err(|error| Usage(error.to_string()).into())
+    result.map_err(|error| Usage(crate::said(&error)).into())
 }
 
 pub(crate) fn method(name: &str, settings: &[String]) -> Result<AnyMethod> {

@@ -3,7 +3,7 @@
 //! `cargo run --release --example rank -- train.txt` (without a file, made-up data are used)
 #![allow(clippy::print_stdout)] // an example shows what it does
 
-use ordain::data::{self, Missing, split, synthetic::Synthetic};
+use ordain::data::{self, split, synthetic::Synthetic};
 use ordain::method::RankMethod;
 use ordain::metric::{Convention, Metric, evaluate, stats};
 use ordain::solver::run::Watch;
@@ -11,7 +11,7 @@ use ordain::task::{Method, Model, Training};
 
 fn main() -> ordain::Result<()> {
     let set = match std::env::args_os().nth(1) {
-        Some(path) => data::read(&[vec![path.into()]], Missing::Error)?.0,
+        Some(path) => data::read(path)?,
         None => Synthetic::default().make(),
     };
     println!("{} documents of {} queries, {} features", set.rows(), set.len(), set.features.cols());

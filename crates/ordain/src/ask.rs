@@ -12,6 +12,7 @@ use std::str::FromStr;
 
 /// How the next label is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Strategy {
     /// The label whose best scores inside and outside the set differ least, \[QAP\] section 5.
     Paper,
@@ -25,7 +26,7 @@ pub enum Strategy {
 
 impl Strategy {
     /// All of them, the default first.
-    pub const ALL: [Self; 4] = [Self::Expected, Self::Paper, Self::Entropy, Self::Random];
+    pub const ALL: &'static [Self] = &[Self::Expected, Self::Paper, Self::Entropy, Self::Random];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -75,8 +76,8 @@ impl FromStr for Strategy {
     /// # Ok::<(), ordain::Error>(())
     /// ```
     fn from_str(text: &str) -> Result<Self> {
-        let found = Self::ALL.into_iter().find(|strategy| strategy.name() == text);
-        found.ok_or_else(|| Error::unknown("strategy", text, Self::ALL.map(Self::name)))
+        let found = Self::ALL.iter().copied().find(|strategy| strategy.name() == text);
+        found.ok_or_else(|| Error::unknown("strategy", text, Self::ALL.iter().map(|one| one.name())))
     }
 }
 

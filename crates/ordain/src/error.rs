@@ -134,9 +134,65 @@ pub enum Error {
         /// Labels that are free.
         free: usize,
     },
+    /// An error out of which an option leads.
+    #[error("{error}; {way}")]
+    Advised {
+        /// What is wrong.
+        error: Box<Error>,
+        /// The way out.
+        way: Way,
+    },
     /// The work was stopped before there was anything to return.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// A way out of an error that an option opens. [`Display`](std::fmt::Display) says it in neutral words; an interface says it in its own
+/// ([`Error::told`]): the command line as `--missing zero`, Python as `missing="zero"`.
+///
+/// ```
+/// # use ordain::error::Way;
+/// let way = Way::new("missing", ["zero", "mean"], "allows gaps");
+/// assert_eq!(way.to_string(), "missing=zero or missing=mean allows gaps");
+/// assert_eq!(way.said(|option, value| format!("--{option} {value}")), "--missing zero or --missing mean allows gaps");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Way {
+    /// The name of the option.
+    pub option: &'static str,
+    /// The values that help.
+    pub values: Vec<String>,
+    /// What one of them does.
+    pub effect: &'static str,
+}
+
+impl Way {
+    /// That the option with one of these values does this.
+    pub fn new<S: Into<String>>(
+        option: &'static str,
+        values: impl IntoIterator<Item = S>,
+        effect: &'static str,
+    ) -> Self {
+        Self { option, values: values.into_iter().map(Into::into).collect(), effect }
+    }
+
+    /// What allows cells without a value.
+    pub(crate) fn gaps() -> Self {
+        Self::new("missing", ["zero", "mean"], "allows gaps")
+    }
+
+    /// In the words of an interface, which writes an option and its value.
+    pub fn said(&self, write: impl Fn(&str, &str) -> String) -> String {
+        let options: Vec<String> = self.values.iter().map(|value| write(self.option, value)).collect();
+        format!("{} {}", options.join(" or "), self.effect)
+    }
+}
+
+impl std::fmt::Display for Way {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.said(|option, value| format!("{option}={value}")))
+    }
 }
 
 /// The result of everything that can fail here.
@@ -194,6 +250,27 @@ fn list(what: &str, names: &[String]) -> String {
 }
 
 impl Error {
+    /// This error with a way out of it.
+    pub(crate) fn or(self, way: Way) -> Self {
+        Self::Advised { error: Box::new(self), way }
+    }
+
+    /// What is wrong, without a way out.
+    pub fn cause(&self) -> &Self {
+        match self {
+            Self::Advised { error, .. } => error.cause(),
+            plain => plain,
+        }
+    }
+
+    /// Its text, with options in the words of an interface.
+    pub fn told(&self, write: impl Fn(&str, &str) -> String) -> String {
+        match self {
+            Self::Advised { error, way } => format!("{error}; {}", way.said(write)),
+            plain => plain.to_string(),
+        }
+    }
+
     /// `Unknown` with the nearest of `known`, where one is near enough to be meant.
     pub fn unknown<S: AsRef<str>>(kind: &'static str, found: &str, known: impl IntoIterator<Item = S>) -> Self {
         let known: Vec<String> = known.into_iter().map(|name| name.as_ref().to_owned()).collect();

@@ -22,7 +22,7 @@
 //! # let dir = tempfile::tempdir().unwrap();
 //! # let path = dir.path().join("train.txt");
 //! # data::write(&data::synthetic::Synthetic::default().make(), &path)?;
-//! let (set, _) = data::read(&[vec![path]], data::Missing::Error)?;
+//! let set = data::read(path)?;
 //! let (train, test) = data::split::hold_out(&set.all());
 //! let method = RankSvm { lambda: Choice::Set(Positive::new(1.0)?), ..RankSvm::default() };
 //! let fitted = method.fit(&Training::new(&set, &train), &Watch::NOBODY)?;

@@ -173,6 +173,7 @@ pub type State = Vec<(String, Vec<f64>)>;
 /// Why a solver stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Stop {
     /// The gradient is as small as was asked.
     Gradient,
@@ -190,8 +191,8 @@ pub enum Stop {
 
 impl Stop {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Gradient, Self::Gap, Self::Stalled, Self::Iterations, Self::Interrupted, Self::Change];
+    pub const ALL: &'static [Self] =
+        &[Self::Gradient, Self::Gap, Self::Stalled, Self::Iterations, Self::Interrupted, Self::Change];
 
     /// The name in files and tables.
     pub fn name(self) -> &'static str {

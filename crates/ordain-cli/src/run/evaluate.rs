@@ -243,7 +243,7 @@ fn scores_of_labels(data: &[PathBuf], file: &Path, args: &Evaluate, screen: &Scr
         label: file.display().to_string(),
         len: set.len(),
         name: &|i| set.item(i).into_owned(),
-        evaluate: &|metrics, by| metric::evaluate_tags(&set, &set.all(), &said, metrics, by),
+        evaluate: &|metrics, by| metric::evaluate_labels(&set, &set.all(), &said, metrics, by),
         remarks: |metrics| show::losses(metrics).into_iter().collect(),
         skipped: Annotate::skipped,
         labels: set.labels.len(),

@@ -37,7 +37,7 @@ fn other_task<T: Show>(path: &Path, who: &str, given: &Given) -> Option<Error> {
 
 /// An error of reading, or that of a file of another task if that is why it cannot be read.
 fn strange<T: Show>(error: Error, who: &str, given: &Given) -> Error {
-    let path = match &error {
+    let path = match error.cause() {
         Error::Parse { path, .. } | Error::Content { path, .. } if !is_stream(path) => path.clone(),
         _ => return error,
     };

@@ -62,7 +62,7 @@ pub(in crate::run) fn run(args: &Simulate, screen: &Screen) -> Result<()> {
         check_not_input(path, [&args.model, &args.data].into_iter().chain(&args.against))?;
     }
     // what is not named may be left out where a model cannot follow it
-    let named = args.strategy.join(",") != Strategy::ALL.map(Strategy::name).join(",");
+    let named = args.strategy.join(",") != Strategy::ALL.iter().map(|one| one.name()).collect::<Vec<_>>().join(",");
     super::refuse_missing(&args.reading)?;
     let mut models = vec![];
     for path in [Some(&args.model), args.against.as_ref()].into_iter().flatten() {

@@ -28,7 +28,7 @@ impl Show for Rank {
     /// A folder stands for its parts S1, S2 …
     fn read(parts: &[Vec<PathBuf>], how: &Missing) -> ordain::Result<(RankSet, Vec<Range<usize>>)> {
         let parts: ordain::Result<Vec<Vec<PathBuf>>> = parts.iter().map(|files| unfolded(files)).collect();
-        data::read(&parts?, *how)
+        data::read_parts(&parts?, *how)
     }
 
     fn missing(how: &Missing) -> Missing {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a test may panic, and these print what they measured
 
 use ordain::data::synthetic::{Scenes, Synthetic};
-use ordain::data::{LabelReading, Missing, RankSet, read, read_labels, write, write_labels};
+use ordain::data::{LabelReading, Missing, RankSet, read_labels, read_parts, write, write_labels};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -86,7 +86,7 @@ fn single_features_of_made_up_data() {
     let dir = tempfile::tempdir().unwrap();
     made_up(dir.path(), 2);
     let files = (1..=5).map(|i| dir.path().join(format!("S{i}.txt.zst"))).collect();
-    let (set, _): (RankSet, _) = read(&[files], Missing::Error).unwrap();
+    let (set, _): (RankSet, _) = read_parts(&[files], Missing::Error).unwrap();
     single_features(dir.path(), 20, |feature, metric| {
         let k = metric.strip_prefix("ndcg@").map(|k| k.parse().unwrap());
         let values = (0..set.len()).map(|q| {

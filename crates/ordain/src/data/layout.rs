@@ -2,7 +2,7 @@
 
 use super::source::{Source, control, control_name};
 use crate::data::rank::letor::Piece;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Way};
 use crate::matrix::{Csr, Features, Matrix};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -17,12 +17,32 @@ const PIECE: usize = 256 << 10;
 pub(crate) struct Problem {
     pub(crate) line: usize,
     pub(crate) column: usize,
-    pub(crate) expected: Cow<'static, str>,
+    pub(crate) expected: Expected,
     pub(crate) found: String,
 }
 
 /// Where a line is wrong (from 0), what was expected there, and how many bytes are shown.
-pub(crate) type Refusal = (usize, Cow<'static, str>, usize);
+pub(crate) type Refusal = (usize, Expected, usize);
+
+/// What was expected.
+pub(crate) struct Expected {
+    pub(crate) text: Cow<'static, str>,
+    /// Whether a value is missing, which an option allows.
+    gap: bool,
+}
+
+impl Expected {
+    /// A value, where there is none.
+    pub(crate) fn value(text: impl Into<Cow<'static, str>>) -> Self {
+        Self { text: text.into(), gap: true }
+    }
+}
+
+impl<T: Into<Cow<'static, str>>> From<T> for Expected {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), gap: false }
+    }
+}
 
 impl Problem {
     /// The problem of line number `line`, whose text is given.
@@ -39,13 +59,14 @@ impl Problem {
 
     /// The error, where `before` lines come before those of the piece.
     pub(super) fn error(&self, path: &Path, before: usize) -> Error {
-        Error::Parse {
+        let error = Error::Parse {
             path: path.into(),
             line: before + self.line,
             column: self.column,
-            expected: self.expected.to_string(),
+            expected: self.expected.text.to_string(),
             found: self.found.clone(),
-        }
+        };
+        if self.expected.gap { error.or(Way::gaps()) } else { error }
     }
 }
 

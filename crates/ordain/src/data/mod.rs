@@ -10,6 +10,7 @@ mod labels;
 mod layout;
 mod matches;
 mod number;
+mod packing;
 mod rank;
 pub mod scale;
 mod set;
@@ -27,7 +28,7 @@ pub use matches::{
     delaunay_degrees, is_frames, is_matches, mean_distance, normalised, read_match_splits, read_matches,
     shape_contexts, write_contexts, write_matches,
 };
-pub use rank::{RankSet, check_ids, read, resample, trec, write};
+pub use rank::{RankSet, check_ids, read, read_parts, resample, trec, write};
 pub use set::DataSet;
 pub use sniff::{Holds, holds, is_labels};
 pub(crate) use source::peek;

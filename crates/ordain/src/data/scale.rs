@@ -15,6 +15,7 @@ use std::str::FromStr;
 /// How features are scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Scale {
     /// Not at all.
     None,
@@ -30,7 +31,7 @@ pub enum Scale {
 
 impl Scale {
     /// All that serve rankings, in the order in which they are tried.
-    pub const ALL: [Self; 4] = [Self::Query, Self::Global, Self::Minmax, Self::None];
+    pub const ALL: &'static [Self] = &[Self::Query, Self::Global, Self::Minmax, Self::None];
 
     /// The name in options and files.
     pub fn name(self) -> &'static str {
@@ -48,7 +49,8 @@ impl FromStr for Scale {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {
         Self::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .find(|scale| scale.name() == text)
             .ok_or_else(|| Error::unknown("scale", text, ["auto", "none", "global", "query", "minmax"]))
     }

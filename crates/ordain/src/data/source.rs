@@ -1,6 +1,7 @@
 //! Text in large blocks that end at line boundaries, from plain, gzip or zstd files.
 
-use crate::error::{Error, Result};
+use super::packing::Packing;
+use crate::error::{Error, Result, Way};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -56,9 +57,10 @@ impl Source {
             if let Some(found) = no_text(&std::fs::metadata(path).map_err(fail)?.file_type()) {
                 return Err(Error::Content {
                     path: path.into(),
-                    expected: "a file or a pipe (a folder of folds is given with --folds)".into(),
+                    expected: "a file or a pipe".into(),
                     found: found.into(),
-                });
+                }
+                .or(Way::new("folds", ["FOLDER"], "takes a folder of folds")));
             }
             Box::new(File::open(path).map_err(fail)?)
         };
@@ -203,16 +205,7 @@ pub fn read_lines(path: &Path) -> Result<Vec<String>> {
 fn unpack(mut raw: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
     let mut magic = Vec::with_capacity(4);
     (&mut raw).take(4).read_to_end(&mut magic)?;
-    let gzip = magic.starts_with(&[0x1f, 0x8b]);
-    let zstd = magic == [0x28, 0xb5, 0x2f, 0xfd];
-    let whole = io::Cursor::new(magic).chain(raw);
-    Ok(if gzip {
-        Box::new(flate2::read::MultiGzDecoder::new(io::BufReader::with_capacity(1 << 16, whole)))
-    } else if zstd {
-        Box::new(zstd::stream::read::Decoder::new(whole)?)
-    } else {
-        Box::new(whole)
-    })
+    Packing::of(&magic).unpack(io::Cursor::new(magic).chain(raw))
 }
 
 /// The name of a file without `.gz` or `.zst`.
@@ -233,14 +226,14 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<
         return fill(&mut out).and_then(|()| out.flush()).map_err(fail);
     }
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let packing = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+    let packing = Packing::named(path.extension().and_then(|e| e.to_str()).unwrap_or(""));
     if std::fs::metadata(&target).is_ok_and(|m| !m.is_file()) {
         let mut device = std::fs::OpenOptions::new().write(true).open(&target).map_err(fail)?;
-        return pack(packing, &mut device, fill).map_err(fail);
+        return packing.pack(&mut device, fill).map_err(fail);
     }
     let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let (mut file, unfinished) = Unfinished::create(folder).map_err(fail)?;
-    pack(packing, &mut file, fill).and_then(|()| file.as_file().sync_all()).map_err(fail)?;
+    packing.pack(&mut file, fill).and_then(|()| file.as_file().sync_all()).map_err(fail)?;
     keep_mode(&target, file.as_file()).map_err(fail)?;
     let mut open = unfinished.list();
     file.persist(&target).map_err(|e| fail(e.error))?;
@@ -283,25 +276,6 @@ pub fn abandon_writes() {
         let _ = std::fs::remove_file(path); // it may be gone already
     }
     std::mem::forget(open); // whoever is about to finish waits for the end
-}
-
-fn pack(packing: &str, file: &mut dyn Write, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let file = io::BufWriter::new(file);
-    match packing {
-        "gz" => {
-            let mut out = flate2::write::GzEncoder::new(file, flate2::Compression::default());
-            fill(&mut out).and_then(|()| out.finish()).and_then(|mut out| out.flush())
-        }
-        "zst" | "zstd" => {
-            let mut out = zstd::stream::write::Encoder::new(file, 0)?;
-            out.include_checksum(true)?;
-            fill(&mut out).and_then(|()| out.finish()).and_then(|mut out| out.flush())
-        }
-        _ => {
-            let mut out = file;
-            fill(&mut out).and_then(|()| out.flush())
-        }
-    }
 }
 
 /// The whole of a file, unpacked; `-` is standard input.

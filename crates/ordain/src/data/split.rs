@@ -36,7 +36,7 @@ pub fn hold_out(units: &[u32]) -> (Vec<u32>, Vec<u32>) {
 pub fn cross_validation(n: usize, k: usize, shuffle: Option<u64>) -> Result<Vec<Fold>> {
     if k < 3 || k > n {
         return Err(Error::Setting {
-            name: "--cv".into(),
+            name: "cv".into(),
             expected: format!("a number of folds from 3 to the number of queries or items, {n}"),
             found: k.to_string(),
         });

@@ -15,6 +15,7 @@ use crate::random::Random;
 /// The shape of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Form {
     /// `⟨a, b⟩`.
     Linear,

@@ -116,7 +116,7 @@ impl AnyMethod {
     fn set(&mut self, assignment: &str) -> Result<()> {
         let Some((name, value)) = assignment.split_once('=') else {
             return Err(Error::Setting {
-                name: "--set".into(),
+                name: "a setting".into(),
                 expected: match self {
                     Self::Annotate(method) if method.core.is_some() => {
                         "name=value (names of a core stand between ;, as in core=red;green)".into()

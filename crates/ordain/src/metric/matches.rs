@@ -101,7 +101,8 @@ fn measure(problem: &Problem, said: &SaidMatches, metrics: &[Metric]) -> (Vec<Op
         Kind::Recall => (right > 0.0).then(|| both / right),
         Kind::Nll => said.nll,
         Kind::Ece => Some(calibration.error()),
-        _ => Some(if right + matched > 0.0 { 2.0 * both / (right + matched) } else { 1.0 }),
+        Kind::F1 => Some(if right + matched > 0.0 { 2.0 * both / (right + matched) } else { 1.0 }),
+        _ => None, // none of matches: refused before
     };
     (metrics.iter().map(value).collect(), calibration)
 }

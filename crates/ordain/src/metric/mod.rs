@@ -4,14 +4,14 @@
 //! and tied documents stand in input order, by id, or share their places. A [`Convention`] says which.
 
 pub mod calibration;
+mod labels;
 mod matches;
-mod query;
+mod rank;
 pub mod stats;
-mod tags;
 
+pub use labels::{LabelScores, evaluate_labels};
 pub use matches::{SaidMatches, evaluate_matches};
-pub use query::Query;
-pub use tags::{LabelScores, evaluate_tags};
+pub use rank::Query;
 
 use crate::data::RankSet;
 use crate::error::{Error, Result};
@@ -22,6 +22,7 @@ use std::str::FromStr;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Kind {
     /// Discounted cumulative gain over that of the ideal order.
     Ndcg,
@@ -76,29 +77,56 @@ pub struct Metric {
     pub k: Option<usize>,
 }
 
-const NAMES: [(&str, Kind, Cut); 21] = [
-    ("ndcg", Kind::Ndcg, Cut::May),
-    ("dcg", Kind::Dcg, Cut::May),
-    ("map", Kind::Map, Cut::Not),
-    ("p", Kind::Precision, Cut::Must),
-    ("recall", Kind::Recall, Cut::May),
-    ("mrr", Kind::Mrr, Cut::Not),
-    ("err", Kind::Err, Cut::Must),
-    ("wta", Kind::Wta, Cut::Not),
-    ("bep", Kind::Bep, Cut::Not),
-    ("bep_learned", Kind::BepLearned, Cut::Not),
-    ("kendall", Kind::Kendall, Cut::Not),
-    ("pairs", Kind::Pairs, Cut::Not),
-    ("ap", Kind::Ap, Cut::Not),
-    ("rankloss", Kind::RankLoss, Cut::Not),
-    ("coverage", Kind::Coverage, Cut::Not),
-    ("hamming", Kind::Hamming, Cut::Not),
-    ("f1", Kind::F1, Cut::Not),
-    ("accuracy", Kind::Accuracy, Cut::Not),
-    ("precision", Kind::EdgePrecision, Cut::Not),
-    ("nll", Kind::Nll, Cut::Not),
-    ("ece", Kind::Ece, Cut::Not),
+/// All there is to say of a metric but its formula.
+struct Row {
+    name: &'static str,
+    kind: Kind,
+    cut: Cut,
+    better: Better,
+    /// The tasks that have it.
+    tasks: &'static [&'static str],
+}
+
+/// Of a ranking, be it of documents or of labels.
+const LISTS: &[&str] = &["rank", "annotate"];
+/// Of labels alone.
+const LABELS: &[&str] = &["annotate"];
+/// Of a set, be it of labels or of edges.
+const SETS: &[&str] = &["annotate", "match"];
+/// Of matchings alone.
+const MATCHES: &[&str] = &["match"];
+/// `recall`: with a cut-off of a ranking, without one of a matching.
+const EVERY: &[&str] = &["rank", "annotate", "match"];
+
+const ROWS: &[Row] = &[
+    Row { name: "ndcg", kind: Kind::Ndcg, cut: Cut::May, better: Better::More, tasks: LISTS },
+    Row { name: "dcg", kind: Kind::Dcg, cut: Cut::May, better: Better::More, tasks: LISTS },
+    Row { name: "map", kind: Kind::Map, cut: Cut::Not, better: Better::More, tasks: LISTS },
+    Row { name: "p", kind: Kind::Precision, cut: Cut::Must, better: Better::More, tasks: LISTS },
+    Row { name: "recall", kind: Kind::Recall, cut: Cut::May, better: Better::More, tasks: EVERY },
+    Row { name: "mrr", kind: Kind::Mrr, cut: Cut::Not, better: Better::More, tasks: LISTS },
+    Row { name: "err", kind: Kind::Err, cut: Cut::Must, better: Better::More, tasks: LISTS },
+    Row { name: "wta", kind: Kind::Wta, cut: Cut::Not, better: Better::More, tasks: LISTS },
+    Row { name: "bep", kind: Kind::Bep, cut: Cut::Not, better: Better::More, tasks: LISTS },
+    Row { name: "bep_learned", kind: Kind::BepLearned, cut: Cut::Not, better: Better::More, tasks: LABELS },
+    Row { name: "kendall", kind: Kind::Kendall, cut: Cut::Not, better: Better::More, tasks: LISTS },
+    Row { name: "pairs", kind: Kind::Pairs, cut: Cut::Not, better: Better::More, tasks: LISTS },
+    Row { name: "ap", kind: Kind::Ap, cut: Cut::Not, better: Better::More, tasks: LISTS },
+    Row { name: "rankloss", kind: Kind::RankLoss, cut: Cut::Not, better: Better::Less, tasks: LABELS },
+    Row { name: "coverage", kind: Kind::Coverage, cut: Cut::Not, better: Better::Less, tasks: LABELS },
+    Row { name: "hamming", kind: Kind::Hamming, cut: Cut::Not, better: Better::Less, tasks: SETS },
+    Row { name: "f1", kind: Kind::F1, cut: Cut::Not, better: Better::More, tasks: SETS },
+    Row { name: "accuracy", kind: Kind::Accuracy, cut: Cut::Not, better: Better::More, tasks: MATCHES },
+    Row { name: "precision", kind: Kind::EdgePrecision, cut: Cut::Not, better: Better::More, tasks: MATCHES },
+    Row { name: "nll", kind: Kind::Nll, cut: Cut::Not, better: Better::Less, tasks: MATCHES },
+    Row { name: "ece", kind: Kind::Ece, cut: Cut::Not, better: Better::Less, tasks: MATCHES },
 ];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Better {
+    More,
+    Less,
+}
 
 #[derive(Clone, Copy, PartialEq)]
 enum Cut {
@@ -108,9 +136,19 @@ enum Cut {
 }
 
 impl Metric {
+    fn row(self) -> &'static Row {
+        ROWS.iter().find(|row| row.kind == self.kind).expect("every kind has a row")
+    }
+
     /// Whether less is better.
     pub fn is_loss(self) -> bool {
-        matches!(self.kind, Kind::RankLoss | Kind::Coverage | Kind::Hamming | Kind::Nll | Kind::Ece)
+        self.row().better == Better::Less
+    }
+
+    /// Whether a task has it; recall is one of rankings with a cut-off, and one of matchings without.
+    fn is_of(self, task: &str) -> bool {
+        let cut = self.kind != Kind::Recall || self.k.is_none() == (task == "match");
+        cut && self.row().tasks.contains(&task)
     }
 
     /// Whether it goes by probabilities.
@@ -120,20 +158,12 @@ impl Metric {
 
     /// Whether it is one of rankings of documents.
     pub fn of_rankings(self) -> bool {
-        match self.kind {
-            Kind::Recall => self.k.is_some(),
-            Kind::BepLearned | Kind::RankLoss | Kind::Coverage => false,
-            _ => !self.of_matches(),
-        }
+        self.is_of("rank")
     }
 
     /// Whether it is one of labels: of a ranking of them, or of a set.
     pub fn of_labels(self) -> bool {
-        match self.kind {
-            Kind::Recall => self.k.is_some(),
-            Kind::Accuracy | Kind::EdgePrecision | Kind::Nll | Kind::Ece => false,
-            _ => true,
-        }
+        self.is_of("annotate")
     }
 
     /// Refuses a metric that is none of rankings.
@@ -176,10 +206,7 @@ impl Metric {
 
     /// Whether it is one of matchings.
     pub fn of_matches(self) -> bool {
-        match self.kind {
-            Kind::Hamming | Kind::Accuracy | Kind::EdgePrecision | Kind::F1 | Kind::Nll | Kind::Ece => true,
-            kind => kind == Kind::Recall && self.k.is_none(),
-        }
+        self.is_of("match")
     }
 
     /// Whether it measures a set of labels, not a ranking of them.
@@ -190,7 +217,7 @@ impl Metric {
 
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let name = NAMES.iter().find(|(_, kind, _)| *kind == self.kind).map_or("", |(name, ..)| name);
+        let name = self.row().name;
         match self.k {
             Some(k) => write!(f, "{name}@{k}"),
             None => f.write_str(name),
@@ -212,14 +239,14 @@ impl FromStr for Metric {
             Some((name, k)) => (name, Some(k)),
             None => (lower.as_str(), None),
         };
-        let Some((_, kind, cut)) = NAMES.iter().find(|(known, ..)| *known == name) else {
+        let Some(Row { kind, cut, .. }) = ROWS.iter().find(|row| row.name == name) else {
             // ndcg10 means ndcg@10; else what was meant has the same cut-off, if it takes one
             let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
             let k = k.or(Some(digits).filter(|digits| !digits.is_empty()));
-            let shown = NAMES.iter().map(|(name, _, cut)| match (k, cut) {
-                (Some(k), Cut::May | Cut::Must) => format!("{name}@{k}"),
-                (None, Cut::Must) => format!("{name}@k"),
-                _ => (*name).to_owned(),
+            let shown = ROWS.iter().map(|row| match (k, row.cut) {
+                (Some(k), Cut::May | Cut::Must) => format!("{}@{k}", row.name),
+                (None, Cut::Must) => format!("{}@k", row.name),
+                _ => row.name.to_owned(),
             });
             return Err(Error::unknown("metric", text, shown));
         };
@@ -309,7 +336,7 @@ pub struct Convention {
     /// Whether scores are compared as `f32`, as the tool does that the preset is named after.
     pub single: bool,
     /// Whether `ap`, `rankloss` and `coverage` of labels follow scikit-learn: tied labels all stand at the last of their
-    /// places, and an item with no label or with all counts, unless `empty` leaves it out; see [`evaluate_tags`].
+    /// places, and an item with no label or with all counts, unless `empty` leaves it out; see [`evaluate_labels`].
     pub labels_last: bool,
 }
 
@@ -328,7 +355,7 @@ impl Convention {
     };
 
     /// All presets.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: &'static [Self] = &[
         Self::STANDARD,
         Self { name: "letor2", discount: Discount::Letor, empty: Empty::Zero, ties: Ties::Input, ..Self::STANDARD },
         Self {
@@ -405,10 +432,10 @@ impl FromStr for Convention {
     fn from_str(text: &str) -> Result<Self> {
         let mut words = text.split(',').map(str::trim);
         let name = words.next().unwrap_or_default();
-        let mut convention = Self::ALL
-            .into_iter()
-            .find(|convention| convention.name == name)
-            .ok_or_else(|| Error::unknown("convention", name, Self::ALL.map(|convention| convention.name)))?;
+        let mut convention =
+            Self::ALL.iter().copied().find(|convention| convention.name == name).ok_or_else(|| {
+                Error::unknown("convention", name, Self::ALL.iter().map(|convention| convention.name))
+            })?;
         for word in words {
             let Some((rule, value)) = word.split_once('=') else {
                 let expected = "rules after the name, as in letor4, empty=skip".into();
@@ -424,7 +451,7 @@ impl fmt::Display for Convention {
     /// The name of the preset, and the rules that differ from it: `standard, empty=zero, ties=input`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(self.name)?;
-        let preset = Self::ALL.into_iter().find(|c| c.name == self.name).unwrap_or(Self::STANDARD);
+        let preset = Self::ALL.iter().copied().find(|c| c.name == self.name).unwrap_or(Self::STANDARD);
         if self.gain != preset.gain {
             write!(f, ", gain={}", if self.gain == Gain::Exp { "exp" } else { "linear" })?;
         }

@@ -34,7 +34,7 @@ impl Stored for Match {
             [value] => Ok(Some(value)),
             _ => Err(from.misshapen()),
         };
-        let engine = Engine::ALL.into_iter().find(|engine| engine.name() == parts.marginals);
+        let engine = Engine::ALL.iter().copied().find(|engine| engine.name() == parts.marginals);
         Ok(Matcher {
             inputs,
             weights: from.f64s("weights")?,

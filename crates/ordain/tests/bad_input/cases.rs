@@ -301,7 +301,7 @@ fn messages_stay_short() {
     let path = folder.join("loose.txt");
     fs::write(&path, "1 1:1\n0 1:2\n").expect("a file");
     fs::write(folder.join("loose.txt.query"), &long).expect("a file");
-    suite.run("sizes", long.as_bytes(), || match data::read(&[vec![path]], Missing::Error) {
+    suite.run("sizes", long.as_bytes(), || match data::read_parts(&[vec![path]], Missing::Error) {
         Ok(_) => Err(("read".into(), String::new())),
         Err(error) => clear_message(&error, &folder.join("loose.txt.query"))
             .map_err(|(kind, detail)| (format!("{kind}: sizes"), detail)),
@@ -350,7 +350,7 @@ fn the_wrong_file_of_two_is_named() {
         let paths: Vec<PathBuf> = ["first", "second"].iter().map(|n| folder.join(format!("{n}.{ending}"))).collect();
         fs::write(&paths[0], first).expect("a file");
         fs::write(&paths[1], second).expect("a file");
-        suite.run(what, second.as_bytes(), || match data::read(std::slice::from_ref(&paths), Missing::Error) {
+        suite.run(what, second.as_bytes(), || match data::read_parts(std::slice::from_ref(&paths), Missing::Error) {
             Ok(_) => Err(("read".into(), what.into())),
             Err(error) => {
                 clear_message(&error, &paths[1]).map_err(|(kind, detail)| (format!("{what}: {kind}"), detail))
@@ -366,13 +366,13 @@ fn what_is_not_a_file() {
     let folder = suite.folder.path().to_path_buf();
     for name in ["", "absent.txt", "absent.csv.gz", "a.parquet"] {
         let path = folder.join(name);
-        suite.run(name, b"", || match data::read(&[vec![path.clone()]], Missing::Error) {
+        suite.run(name, b"", || match data::read_parts(&[vec![path.clone()]], Missing::Error) {
             Ok(_) => Err(("read".into(), name.into())),
             Err(error) => clear_message(&error, &path),
         });
     }
     suite.run("nothing", b"", || {
-        let outcome = data::read(&[], Missing::Error).map(|(set, _)| set.rows());
+        let outcome = data::read_parts(&[], Missing::Error).map(|(set, _)| set.rows());
         ensure!(outcome.is_err(), "read", "{outcome:?}");
         Ok(())
     });

@@ -32,7 +32,7 @@ fn everything(set: &RankSet) -> Check {
     let scores = told(ranker.prepare(set).and_then(|ready| ranker.scores(&ready)))?;
     // once as they are, and once all tied
     for scores in [&scores, &vec![0.0; scores.len()]] {
-        for by in Convention::ALL {
+        for &by in Convention::ALL {
             pipeline::in_range(&told(metric::evaluate(set, &train, scores, &pipeline::metrics(), &by))?, &by)?;
         }
     }
@@ -114,7 +114,7 @@ fn ids_for_queries_without() {
     fs::write(&paths[1], "0 1:1\n".repeat(n)).expect("a file");
     fs::write(suite.path("without.txt.query"), "1\n".repeat(n)).expect("a file");
     suite.run("two files", b"", || {
-        let (set, _) = told(data::read(std::slice::from_ref(&paths), Missing::Error))?;
+        let (set, _) = told(data::read_parts(std::slice::from_ref(&paths), Missing::Error))?;
         ensure!(set.len() == 2 * n, "queries", "{}", set.len());
         Ok(())
     });

@@ -56,7 +56,7 @@ pub(crate) fn again(set: &RankSet, path: &Path) -> Check {
         ensure!(right, "writing: unclear error", "{}", cut(&message, 300));
         return Ok(());
     }
-    let (other, _) = match data::read(&[vec![PathBuf::from(path)]], Missing::Zero) {
+    let (other, _) = match data::read_parts(&[vec![PathBuf::from(path)]], Missing::Zero) {
         Ok(read) => read,
         Err(error) => return Err(("what was written cannot be read".into(), cut(&error.to_string(), 300))),
     };
@@ -134,7 +134,7 @@ fn fit(set: &RankSet, filled: Filled, scale: Scale) -> Check<Option<Fitted<Rank>
 
 fn measure(set: &RankSet, scores: &[f64]) -> Check {
     let (metrics, units) = (metrics(), set.all());
-    for by in Convention::ALL {
+    for &by in Convention::ALL {
         let whole = metric::evaluate(set, &units, scores, &metrics, &by);
         let parts = match whole {
             Ok(whole) => vec![whole],

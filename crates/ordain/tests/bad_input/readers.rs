@@ -26,7 +26,7 @@ pub(crate) fn allowed(text: usize) -> usize {
 
 /// Reads, and refuses memory out of proportion.
 pub(crate) fn read(path: &Path, missing: Missing, text: usize) -> Check<Result<RankSet>> {
-    let (read, peak) = memory::peak(|| data::read(&[vec![path.to_path_buf()]], missing).map(|(set, _)| set));
+    let (read, peak) = memory::peak(|| data::read_parts(&[vec![path.to_path_buf()]], missing).map(|(set, _)| set));
     ensure!(peak <= allowed(text), "too much memory", "{peak} bytes for {text}");
     Ok(read)
 }
@@ -285,7 +285,7 @@ fn damaged_runs() {
         };
         texts[which] = damaged;
         paths.iter().zip(&texts).for_each(|(path, text)| fs::write(path, text).expect("a file"));
-        let by = pick(&mut random, &Convention::ALL);
+        let by = pick(&mut random, Convention::ALL);
         suite.run(&format!("{} {turn} ({told})", ["run", "qrels"][which]), &texts[which], || {
             let (read, peak) = memory::peak(|| trec::read_run(&paths[0], &paths[1]));
             ensure!(peak <= allowed(texts[0].len() + texts[1].len()), "too much memory", "{peak} bytes");

@@ -106,7 +106,7 @@ fn each(rounds: usize, trainer: Trainer, check: &mut Check) -> usize {
         let free = clamp.iter().filter(|&&c| c == Clamp::Free).count();
         for k in inside..=inside + free {
             let known = Known { count: Count::Told(k), clamp: &clamp, skipped: &[] };
-            for strategy in Strategy::ALL.into_iter().filter(|s| s.suits(trainer)) {
+            for strategy in Strategy::ALL.iter().copied().filter(|s| s.suits(trainer)) {
                 let found = next(&annotator, &item, &known, strategy, &mut random, &mut LabelWork::default()).unwrap();
                 let choice = inside < k && k < inside + free;
                 assert_eq!(found.is_some(), choice, "{strategy}: {k} of {clamp:?}");
@@ -217,7 +217,7 @@ fn a_learned_number_goes_by_its_distribution() {
         let inside = clamp.iter().filter(|&&c| c == Clamp::In).count();
         let free = clamp.iter().filter(|&&c| c == Clamp::Free).count();
         assert!(numbers.iter().all(|&(k, _)| inside <= k && k <= inside + free));
-        for strategy in Strategy::ALL.into_iter().filter(|s| s.suits(trainer)) {
+        for strategy in Strategy::ALL.iter().copied().filter(|s| s.suits(trainer)) {
             let Some(question) = next(&annotator, &item, &known, strategy, &mut random, &mut work).unwrap() else {
                 none += 1;
                 assert_eq!(free, 0, "{strategy}: something can be asked");
@@ -255,7 +255,7 @@ fn a_learned_number_is_never_certain() {
             let item = Scored { counts: counts.clone(), ..scored(&mut random, n, 1.5) };
             let learned: Vec<(usize, f64)> = counts.iter().copied().enumerate().filter(|x| x.1 > 0.0).collect();
             assert_eq!(annotator.numbers(&item, &[]), learned, "predictions know the learned numbers only");
-            for strategy in Strategy::ALL.into_iter().filter(|s| s.suits(trainer)) {
+            for strategy in Strategy::ALL.iter().copied().filter(|s| s.suits(trainer)) {
                 for answer in [Some(Clamp::In), Some(Clamp::Out), None] {
                     let mut clamp = vec![Clamp::Free; n];
                     for asked in 0..n {
@@ -293,7 +293,7 @@ fn skipped_labels_are_not_asked_again() {
     for trainer in [Trainer::Likelihood, Trainer::Margin] {
         let annotator = model(&mut random, 7, 3, 1.0, trainer);
         let item = scored(&mut random, 7, 1.5);
-        for strategy in Strategy::ALL.into_iter().filter(|s| s.suits(trainer)) {
+        for strategy in Strategy::ALL.iter().copied().filter(|s| s.suits(trainer)) {
             let mut skipped = vec![];
             for _ in 0..7 {
                 let known = Known { count: Count::Told(3), clamp: &[], skipped: &skipped };
@@ -342,7 +342,7 @@ fn a_replay_ends_at_the_truth() {
         let (mut sums, mut before) = ([0.0; 4], vec![]);
         for &i in &units[120..] {
             let (i, item) = (i as usize, annotator.score(&ready, i as usize).unwrap());
-            for (s, strategy) in Strategy::ALL.into_iter().enumerate().filter(|(_, s)| s.suits(annotator.trainer)) {
+            for (s, strategy) in Strategy::ALL.iter().copied().enumerate().filter(|(_, s)| s.suits(annotator.trainer)) {
                 for told in [true, false] {
                     let mut run = || {
                         let how = (strategy, 12, told);
@@ -381,7 +381,7 @@ fn unknown_labels_are_neither_asked_nor_counted() {
     };
     // label 2 has by far the best score, and would be first if it counted
     let known = set(vec![1], vec![2]);
-    for strategy in Strategy::ALL {
+    for &strategy in Strategy::ALL {
         for told in [true, false] {
             let how = (strategy, 5, told);
             let curve = replay(&annotator, &item, &known, 0, how, &mut random, &mut LabelWork::default()).unwrap();

@@ -256,7 +256,7 @@ fn settings_are_checked() {
     assert_eq!(message("ranksvm[scale=quer]"), "unknown scale \"quer\": did you mean \"query\"?");
     assert_eq!(message("ranksvm[weight=both]"), "unknown weight \"both\"; known are query, pair");
     assert_eq!(message("ranksvm[lambda=1"), "method: expected METHOD[name=value,…], found \"ranksvm[lambda=1\"");
-    assert_eq!(message("ranksvm[lambda]"), "--set: expected name=value, found \"lambda\"");
+    assert_eq!(message("ranksvm[lambda]"), "a setting: expected name=value, found \"lambda\"");
     assert_eq!(message("ranksvm[max_iter=0]"), "max_iter: expected a whole number above 0, found \"0\"");
 }
 

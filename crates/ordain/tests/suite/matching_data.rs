@@ -90,10 +90,7 @@ fn refusals_of_a_table_name_the_place() {
             "p,a,b,blue,1\n",
             "2:4: expected a finite number (take a column of text out, or turn it into numbers), found \"blue\" in column \"x\"",
         ),
-        (
-            "p,a,b,,1\n",
-            "2:4: expected a value (--missing zero or --missing mean allows gaps), found \"\" in column \"x\"",
-        ),
+        ("p,a,b,,1\n", "2:4: expected a value, found \"\" in column \"x\"; missing=zero or missing=mean allows gaps"),
         (
             "p,a,b,1,1\n\nq,a,b,1,1\np,a,b,2,0\n",
             "5:1: expected each edge of problem \"p\" once, found \"a\" - \"b\" again; the first is on line 2",
@@ -121,7 +118,7 @@ fn refusals_of_a_table_name_the_place() {
     assert!(plain("left;right;x\na;b;1\n").contains("found the separator ;"));
     assert_eq!(
         refusal(TABLE, Some("frame_a,frame_b\n1,1\n"), &MatchReading::default()),
-        "a.csv: expected points of frames (frame,point,x,y), to which --pairs belongs, found a table of edges"
+        "a.csv: expected points of frames (frame,point,x,y), to which a list of pairs belongs, found a table of edges"
     );
 }
 
@@ -386,10 +383,7 @@ fn refusals_of_points_name_the_place() {
             "p,l,a,1,1e19,3\n",
             "2:5: expected a coordinate (a finite number, at most 1e18), found \"1e19\" in column \"y\"",
         ),
-        (
-            "p,l,a,1,2,\n",
-            "2:6: expected a value (--missing zero or --missing mean allows gaps), found \"\" in column \"d\"",
-        ),
+        ("p,l,a,1,2,\n", "2:6: expected a value, found \"\" in column \"d\"; missing=zero or missing=mean allows gaps"),
         (
             "p,l,a,1,2,red\n",
             "2:6: expected a finite number (every further column is a descriptor), found \"red\" in column \"d\"",
@@ -417,11 +411,11 @@ fn refusals_of_points_name_the_place() {
     );
     assert_eq!(
         refusal(FRAMES, None, &MatchReading::default()),
-        "a.csv: expected --pairs FILE, which says which frames belong together, found frames alone"
+        "a.csv: expected pairs of frames, found frames alone; pairs=FILE says which frames belong together"
     );
     assert_eq!(
         refusal(SIDES, Some("frame_a,frame_b\n1,1\n"), &MatchReading::default()),
-        "a.csv: expected points of frames (frame,point,x,y), to which --pairs belongs, found problems with sides"
+        "a.csv: expected points of frames (frame,point,x,y), to which a list of pairs belongs, found problems with sides"
     );
     let descriptors = MatchReading { features: vec![PointFeature::Descriptors], ..MatchReading::default() };
     assert_eq!(
@@ -438,7 +432,7 @@ fn refusals_of_points_name_the_place() {
 #[test]
 fn names_of_features() {
     use PointFeature::{Coordinates, Degree, Descriptors, ShapeContext, ShapeContextAbs};
-    for feature in PointFeature::ALL {
+    for &feature in PointFeature::ALL {
         assert_eq!(feature.to_string().parse::<PointFeature>().unwrap(), feature);
     }
     let all = PointFeature::list(" degree, shape-context-abs,coordinates,descriptors,shape-context").unwrap();

@@ -162,7 +162,7 @@ fn what_is_known_may_leave_nothing_open() {
         let expected = log_z - graph.score(&s, &[0, 3]);
         let mut right = vec![0.0; s.len()];
         graph.write(&[0, 3], &mut right);
-        for engine in Engine::ALL {
+        for &engine in Engine::ALL {
             let loss = MatchLikelihood { cases: &cases, engines: vec![engine] };
             let mut d = vec![0.0; s.len()];
             let value = loss.value(0, &s, &mut d, &mut engine::Work::default()).unwrap();
@@ -265,7 +265,7 @@ fn scorer<'a>(set: &'a MatchSet, units: &'a [u32], scaling: &'a Scaling, null: b
 #[test]
 fn the_gradient_of_a_whole_risk_is_that_of_differences() {
     let mut random = Random::new(2);
-    for scale in Scale::ALL {
+    for &scale in Scale::ALL {
         for (sparse, null, gap) in [(false, false, 0.0), (true, true, 0.3), (true, false, 0.3), (false, true, 0.0)] {
             let set = made(&mut random, 7, 4, sparse, null, gap);
             let units: Vec<u32> = vec![4, 0, 1, 6, 3]; // some of them, in no order
@@ -509,7 +509,7 @@ fn engines_are_as_near_as_they_say() {
         let graph = graph(&mut random, SHAPES[round % SHAPES.len()]);
         let s = normals(&mut random, graph.table(), [0.3, 1.0, 3.0][round / SHAPES.len()]);
         let truth = slow(&graph, &s);
-        for (k, engine) in Engine::ALL.into_iter().enumerate() {
+        for (k, engine) in Engine::ALL.iter().copied().enumerate() {
             let what = format!("{} round {round}", engine.name());
             let mut p = vec![7.0; graph.table()];
             match log_sum(engine, &graph, &s, round as u64, &mut work, &mut p) {
@@ -622,7 +622,7 @@ fn parts_are_the_whole() {
         let mut truth = vec![0.0; graph.table()];
         let log_z = partial::log_sum(&graph, &s, &mut partial::Work::default(), &mut truth).unwrap();
         let truth = (log_z, truth);
-        for engine in Engine::ALL {
+        for &engine in Engine::ALL {
             let mut p = vec![7.0; graph.table()];
             let what = format!("{} {sizes:?} round {round}", engine.name());
             match log_sum(engine, &graph, &s, 1, &mut work, &mut p) {
@@ -655,7 +655,7 @@ fn the_item_that_cannot_be_matched_is_named() {
     flipped.sort_unstable();
     let named = |left: usize, right: usize, edges: &[(u32, u32)], rows: &[usize], columns: &[usize]| {
         let graph = Graph::new(left, right, edges, false).unwrap();
-        for engine in Engine::ALL {
+        for &engine in Engine::ALL {
             let mut p = vec![0.0; graph.table()];
             let refusal = log_sum(engine, &graph, &vec![0.1; graph.table()], 1, &mut engine::Work::default(), &mut p);
             let right = match &refusal {
@@ -718,7 +718,7 @@ fn margin_objective(set: &MatchSet, units: &[u32], model: &Fitted<Match>) -> f64
 #[test]
 fn a_likelihood_fit_ends_at_a_minimum() {
     let mut random = Random::new(8);
-    for scale in Scale::ALL {
+    for &scale in Scale::ALL {
         for (null, sparse, gap) in [(false, false, 0.0), (true, true, 0.0), (false, true, 0.3), (true, false, 0.3)] {
             let set = made(&mut random, 25, 3, sparse, null, gap);
             let units = set.all();

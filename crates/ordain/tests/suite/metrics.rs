@@ -155,7 +155,7 @@ proptest! {
     fn the_order_of_rows_does_not_matter(query in query(30), seed in any::<u64>()) {
         let mut order: Vec<usize> = (0..query.len()).collect();
         ordain::random::Random::new(seed).shuffle(&mut order);
-        for by in Convention::ALL.into_iter().filter(|by| by.ties != Ties::Input) {
+        for by in Convention::ALL.iter().copied().filter(|by| by.ties != Ties::Input) {
             for metric in ALL.into_iter().chain(["kendall"]) {
                 let of = |order: &[usize]| {
                     let grades: Vec<f64> = order.iter().map(|&i| query[i].0).collect();
@@ -175,7 +175,7 @@ proptest! {
     #[test]
     fn the_ideal_order_is_best(query in query(20)) {
         let (grades, scores): (Vec<f64>, Vec<f64>) = query.into_iter().unzip();
-        for by in Convention::ALL {
+        for &by in Convention::ALL {
             for metric in ALL {
                 let value = measure(metric, &grades, &scores, &by);
                 let ideal = measure(metric, &grades, &grades, &by);
@@ -277,7 +277,7 @@ fn metrics_know_what_they_are_of() {
 
 #[test]
 fn a_convention_is_read_as_it_is_written() {
-    for preset in Convention::ALL {
+    for &preset in Convention::ALL {
         let mut changed = preset;
         for (rule, value) in [("gain", "linear"), ("empty", "one"), ("ties", "id"), ("relevant_from", "2.5")] {
             changed.set(rule, value).unwrap();

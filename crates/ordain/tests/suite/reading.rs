@@ -5,7 +5,7 @@
 use crate::cases::cases;
 use ordain::data::split::{self, Layout};
 use ordain::data::synthetic::Synthetic;
-use ordain::data::{Missing, RankSet, read, trec, write};
+use ordain::data::{Missing, RankSet, read_parts, trec, write};
 use ordain::matrix::Features;
 use proptest::prelude::*;
 use std::io::Write;
@@ -19,7 +19,7 @@ fn file(dir: &TempDir, name: &str, text: &str) -> PathBuf {
 }
 
 fn one(path: PathBuf) -> ordain::Result<RankSet> {
-    Ok(read(&[vec![path]], Missing::Error)?.0)
+    Ok(read_parts(&[vec![path]], Missing::Error)?.0)
 }
 
 fn from_text(name: &str, text: &str) -> ordain::Result<RankSet> {
@@ -47,9 +47,9 @@ fn interleaved_queries_are_grouped_and_answers_come_back_in_input_order() {
 fn the_same_id_is_one_query_within_a_part_and_two_across_parts() {
     let dir = tempfile::tempdir().unwrap();
     let (a, b) = (file(&dir, "a.txt", "1 qid:1 1:1\n0 qid:1 1:2\n"), file(&dir, "b.txt", "2 qid:1 1:3\n"));
-    let (set, parts) = read(&[vec![a.clone(), b.clone()]], Missing::Error).unwrap();
+    let (set, parts) = read_parts(&[vec![a.clone(), b.clone()]], Missing::Error).unwrap();
     assert_eq!((set.len(), parts), (1, vec![0..1]));
-    let (set, parts) = read(&[vec![a], vec![b]], Missing::Error).unwrap();
+    let (set, parts) = read_parts(&[vec![a], vec![b]], Missing::Error).unwrap();
     assert_eq!((set.len(), parts), (2, vec![0..1, 1..2]));
 }
 
@@ -121,10 +121,10 @@ fn tables() {
     let dir = tempfile::tempdir().unwrap();
     let a = file(&dir, "a.csv", "label,qid,x,y\n1,1,10,20\n");
     let b = file(&dir, "b.csv", "y,label,x,qid\n21,0,11,2\n");
-    let (set, _) = read(&[vec![a.clone()], vec![b]], Missing::Error).unwrap();
+    let (set, _) = read_parts(&[vec![a.clone()], vec![b]], Missing::Error).unwrap();
     assert_eq!(row(&set, 1), [11.0, 21.0]);
     let c = file(&dir, "c.csv", "label,qid,x,z\n1,1,10,20\n");
-    let refusal = read(&[vec![a], vec![c]], Missing::Error).unwrap_err().to_string();
+    let refusal = read_parts(&[vec![a], vec![c]], Missing::Error).unwrap_err().to_string();
     assert!(refusal.contains("c.csv") && refusal.contains("missing: y; not expected: z"), "{refusal}");
     let message = |text: &str| from_text("t.csv", text).unwrap_err().to_string();
     assert!(
@@ -144,8 +144,8 @@ fn gaps_are_refused_or_filled() {
         file(&dir, "a.csv", "label,qid,a,b\n1,1,2,\n0,1,4,6\n"),
     ] {
         let refusal = one(path.clone()).unwrap_err().to_string();
-        assert!(refusal.contains("--missing zero or --missing mean"), "{refusal}");
-        let (mut set, _) = read(&[vec![path]], Missing::Mean).unwrap();
+        assert!(refusal.contains("missing=zero or missing=mean"), "{refusal}");
+        let (mut set, _) = read_parts(&[vec![path]], Missing::Mean).unwrap();
         assert!(set.features.value(0, 1).is_nan());
         let means = set.column_means(&set.all());
         assert_eq!(means, [3.0, 6.0]);

@@ -206,7 +206,7 @@ fn halves_of_real_data() {
     // what is written is read again
     let path = tempfile::tempdir().unwrap().keep().join("half.txt.gz");
     write(&halves[0], &path).unwrap();
-    let again = ordain::data::read(&[vec![path.clone()]], ordain::data::Missing::Error).unwrap().0;
+    let again = ordain::data::read(&path).unwrap();
     assert_eq!((again.len(), again.rows(), &again.grades), (10, 10_000, &halves[0].grades));
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }

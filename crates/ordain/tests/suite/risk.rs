@@ -54,6 +54,7 @@ fn scaled(set: &RankSet, scale: Scale, units: &[u32]) -> Vec<Vec<f64>> {
                 Scale::None | Scale::Matched => (0.0, 1.0),
                 Scale::Minmax => (low, high - low),
                 Scale::Global | Scale::Query => (mean, deviation),
+                other => panic!("no twin of {other:?}"),
             };
             for &row in &own {
                 let constant = scale != Scale::None && low >= high;
@@ -75,7 +76,7 @@ fn everywhere(check: impl Fn(&RankSet, Scale, &[u32], &Rows, &PairHinge)) {
             let set = set(seed, sparse);
             let units: Vec<u32> = set.all().into_iter().filter(|&q| !set.is_flat(q as usize)).collect();
             let loss = PairHinge::new(units.iter().map(|&q| &set.grades[set.span(q as usize)]), None);
-            for scale in Scale::ALL {
+            for &scale in Scale::ALL {
                 let scaling = Scaling::learn(scale, &set, &units);
                 check(&set, scale, &units, &Rows::new(&set, &units, &scaling), &loss);
             }

@@ -5,7 +5,7 @@ use crate::cases::cases;
 use ordain::data::synthetic::Synthetic;
 use ordain::data::{Columns, LabelSet};
 use ordain::matrix::{Features, Matrix};
-use ordain::metric::{Convention, Empty, Evaluation, LabelScores, Metric, Ties, evaluate, evaluate_tags};
+use ordain::metric::{Convention, Empty, Evaluation, LabelScores, Metric, Ties, evaluate, evaluate_labels};
 use ordain::random::Random;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -24,7 +24,7 @@ fn tags(labels: usize, yes: Vec<Vec<u32>>) -> LabelSet {
 }
 
 fn measure(set: &LabelSet, said: &LabelScores, names: &[&str], by: &Convention) -> Evaluation {
-    evaluate_tags(set, &set.all(), said, &metrics(names), by).unwrap()
+    evaluate_labels(set, &set.all(), said, &metrics(names), by).unwrap()
 }
 
 fn convention(name: &str) -> Convention {
@@ -267,7 +267,7 @@ fn metrics_of_labels_are_read_and_refused_by_name() {
 
     let set = tags(2, vec![vec![0], vec![1]]);
     let refused = |said: LabelScores, name: &str| {
-        evaluate_tags(&set, &set.all(), &said, &metrics(&[name]), &Convention::STANDARD).unwrap_err().to_string()
+        evaluate_labels(&set, &set.all(), &said, &metrics(&[name]), &Convention::STANDARD).unwrap_err().to_string()
     };
     let said = |scores: usize, sets: &[Vec<u32>]| LabelScores { scores: vec![0.0; scores], sets: sets.to_vec() };
     assert_eq!(refused(said(3, &[]), "bep"), "expected 4 scores, 2 for each of 2 items, found 3 scores");
@@ -284,7 +284,7 @@ fn label_scores_that_are_not_finite_are_refused_where_they_count() {
     let set = set.with_unknown(vec![vec![2], vec![]]).unwrap();
     let evaluate = |scores: [f64; 6]| {
         let said = LabelScores { scores: scores.to_vec(), sets: vec![] };
-        evaluate_tags(&set, &[0, 1], &said, &["ap".parse().unwrap()], &Convention::STANDARD)
+        evaluate_labels(&set, &[0, 1], &said, &["ap".parse().unwrap()], &Convention::STANDARD)
     };
     // what is unknown of an item is no candidate, and so its score is not looked at
     assert!(evaluate([0.0, 1.0, f64::NAN, 0.0, 1.0, 2.0]).is_ok());

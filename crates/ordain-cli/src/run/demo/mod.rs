@@ -50,7 +50,7 @@ fn rank(folder: &Path, screen: &Screen) -> Result<()> {
         compare::run(compare, screen)?;
     }
     let model = folder.join("model.ordain");
-    let (set, _) = data::read(&[vec![train.clone()]], data::Missing::Error)?;
+    let set = data::read(&train)?;
     let fitted =
         super::followed(screen, |watch| method::RankMatch::default().fit(&Training::new(&set, &set.all()), watch))?;
     model_file::save(&fitted, &model)?;

@@ -9,7 +9,7 @@ use crate::data::labels::set::Lists;
 use crate::data::sniff::kind;
 use crate::data::strings::short;
 use crate::data::{Columns, LabelSet, Strings};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Way};
 use crate::matrix::Features;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -130,7 +130,10 @@ fn file(path: &Path, reading: &LabelReading) -> Result<Part> {
         "parquet" => {
             return content("ARFF, CSV, TSV or text of labels (this build reads no Parquet)", "a .parquet file");
         }
-        "xml" => return content("a data file (the XML of the labels is given with --labels)", "an .xml file"),
+        "xml" => {
+            let way = Way::new("labels", ["FILE.xml"], "takes the XML of the labels, beside a data file");
+            return content("a data file", "an .xml file").map_err(|error| error.or(way));
+        }
         _ => multilabel::read(path, reading)?,
     };
     if part.columns.names.is_empty() {

@@ -2,7 +2,7 @@
 
 use crate::data::strings::short;
 use crate::data::{LabelSet, RankSet, Strings};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Way};
 use crate::matrix::{Csr, Features, Matrix};
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -129,8 +129,9 @@ impl Retrieval {
     /// Which labels are taken.
     fn labels(&self, set: &LabelSet) -> Result<Vec<bool>> {
         if !set.labelled {
-            let expected = "items with labels (a column named labels, or --labels; for ARFF its XML)".into();
-            return Err(Error::Data { expected, found: "items without".into() });
+            let expected = "items with labels (a column named labels; for ARFF its XML)".into();
+            let way = Way::new("labels", ["a,b,c"], "names columns of labels");
+            return Err(Error::Data { expected, found: "items without".into() }.or(way));
         }
         let counted = self.among_first.unwrap_or(set.len()).min(set.len());
         let counts = set.label_counts(&set.all()[..counted]);

@@ -8,7 +8,7 @@ use crate::data::labels::set::Lists;
 use crate::data::number::{self, Value};
 use crate::data::strings::short;
 use crate::data::{Columns, Strings};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Way};
 use crate::matrix::{Features, Matrix};
 use std::collections::HashMap;
 use std::path::Path;
@@ -35,11 +35,11 @@ pub(in crate::data) fn read(path: &Path, delimiter: u8, reading: &LabelReading) 
         Labels::None => false,
     };
     let column = |name: &String, option: &str| find_column(path, &header, name, option);
-    let ignored = reading.ignore.iter().map(|name| column(name, "--ignore")).collect::<Result<Vec<usize>>>()?;
+    let ignored = reading.ignore.iter().map(|name| column(name, "ignore")).collect::<Result<Vec<usize>>>()?;
     let plain: Vec<usize> = (0..header.len()).filter(|&j| !is_label(j) && !ignored.contains(&j)).collect();
     let find = |name: &str| plain.iter().copied().find(|&j| header[j].eq_ignore_ascii_case(name));
     let id = match &reading.id {
-        Some(name) => Some(column(name, "--id")?),
+        Some(name) => Some(column(name, "id")?),
         None => find("id").or_else(|| find("item")),
     };
     let features: Vec<usize> = plain.iter().copied().filter(|&j| Some(j) != id).collect();
@@ -53,15 +53,15 @@ pub(in crate::data) fn read(path: &Path, delimiter: u8, reading: &LabelReading) 
                 Value::Number(x) => x,
                 Value::Missing if reading.keep_missing() => f32::NAN,
                 Value::Missing => {
-                    return Err(refuse(j, "a value (--missing zero or --missing mean allows gaps)".into()));
+                    return Err(refuse(j, "a value".into()).or(Way::gaps()));
                 }
                 Value::Bad => {
                     let way = match &labels {
-                        Labels::Category(_) => format!("--ignore {} leaves the column out", short(&header[j])),
-                        _ => "take a column of text out, or turn it into numbers; --labels names columns of labels"
-                            .into(),
+                        Labels::Category(_) => Way::new("ignore", [short(&header[j])], "leaves the column out"),
+                        _ => Way::new("labels", [short(&header[j])], "takes the column as a label"),
                     };
-                    return Err(refuse(j, format!("a finite number ({way})")));
+                    let expected = "a finite number (take a column of text out, or turn it into numbers)";
+                    return Err(refuse(j, expected.into()).or(way));
                 }
             });
         }
@@ -128,7 +128,7 @@ fn find_column(path: &Path, header: &[String], name: &str, option: &str) -> Resu
         path: path.into(),
         line: 1,
         column: 1,
-        expected: format!("a header with the column {:?} of {option}", short(name)),
+        expected: format!("a header with the column {:?} that {option} names", short(name)),
         found: format!("{:?}", short(&header.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(","))),
     })
 }
@@ -136,7 +136,7 @@ fn find_column(path: &Path, header: &[String], name: &str, option: &str) -> Resu
 /// Where the labels are, and their names as far as the header tells.
 fn labels_of(path: &Path, header: &[String], reading: &LabelReading) -> Result<(Labels, Vec<String>)> {
     if let Some(category) = &reading.category {
-        return Ok((Labels::Category(find_column(path, header, category, "--queries")?), vec![]));
+        return Ok((Labels::Category(find_column(path, header, category, "queries")?), vec![]));
     }
     let find = |name: &str| header.iter().position(|h| h == name);
     let Some(given) = &reading.labels else {
@@ -153,8 +153,7 @@ fn labels_of(path: &Path, header: &[String], reading: &LabelReading) -> Result<(
         });
     };
     let names = LabelReading::names(given)?;
-    let columns =
-        names.iter().map(|name| find_column(path, header, name, "--labels")).collect::<Result<Vec<usize>>>()?;
+    let columns = names.iter().map(|name| find_column(path, header, name, "labels")).collect::<Result<Vec<usize>>>()?;
     Ok((Labels::Columns(columns), names))
 }
 

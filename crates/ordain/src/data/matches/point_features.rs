@@ -40,8 +40,8 @@ const DEGREE: &str = "degree";
 
 impl PointFeature {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::ShapeContext, Self::ShapeContextAbs, Self::Coordinates, Self::Degree, Self::Descriptors];
+    pub const ALL: &'static [Self] =
+        &[Self::ShapeContext, Self::ShapeContextAbs, Self::Coordinates, Self::Degree, Self::Descriptors];
 
     /// The name by which it is asked for.
     pub fn name(self) -> &'static str {
@@ -136,8 +136,8 @@ impl FromStr for PointFeature {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        let found = Self::ALL.into_iter().find(|feature| feature.name() == name);
-        found.ok_or_else(|| Error::unknown("feature of points", &short(name), Self::ALL.map(Self::name)))
+        let found = Self::ALL.iter().copied().find(|feature| feature.name() == name);
+        found.ok_or_else(|| Error::unknown("feature of points", &short(name), Self::ALL.iter().map(|one| one.name())))
     }
 }
 

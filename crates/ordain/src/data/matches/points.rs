@@ -8,7 +8,7 @@ use crate::data::number::{self, Value};
 use crate::data::sniff::kind;
 use crate::data::strings::short;
 use crate::data::{Columns, MatchSet, Missing, Truth};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Way};
 use crate::matrix::{Features, Matrix};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -121,7 +121,7 @@ pub(in crate::data) fn read(path: &Path, (mut rows, header): (Cells, Vec<String>
                 Value::Number(x) => x,
                 Value::Missing if missing != Missing::Error => f32::NAN,
                 Value::Missing => {
-                    return Err(refuse(j, "a value (--missing zero or --missing mean allows gaps)".into()));
+                    return Err(refuse(j, "a value".into()).or(Way::gaps()));
                 }
                 Value::Bad => return Err(refuse(j, "a finite number (every further column is a descriptor)".into())),
             });
@@ -236,10 +236,14 @@ pub(in crate::data) fn problems(path: &Path, table: (Cells, Vec<String>), readin
     let (pairs, named) = match (&points.names, &reading.pairs) {
         (Names::Frames(frames), Some(pairs)) => (read_pairs(pairs, path, frames)?, true),
         (Names::Frames(_), None) => {
-            return Err(content("--pairs FILE, which says which frames belong together", "frames alone"));
+            let way = Way::new("pairs", ["FILE"], "says which frames belong together");
+            return Err(content("pairs of frames", "frames alone").or(way));
         }
         (Names::Sides(..), Some(_)) => {
-            return Err(content("points of frames (frame,point,x,y), to which --pairs belongs", "problems with sides"));
+            return Err(content(
+                "points of frames (frame,point,x,y), to which a list of pairs belongs",
+                "problems with sides",
+            ));
         }
         (Names::Sides(sides, named), None) => (sides_of(sides), *named),
     };

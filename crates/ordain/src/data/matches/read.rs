@@ -25,7 +25,7 @@ pub enum Split {
 
 impl Split {
     /// All of them, in order.
-    pub const ALL: [Self; 3] = [Self::Train, Self::Validate, Self::Test];
+    pub const ALL: &'static [Self] = &[Self::Train, Self::Validate, Self::Test];
 
     /// As it is written.
     pub fn name(self) -> &'static str {
@@ -140,7 +140,7 @@ pub fn read_match_splits(paths: &[PathBuf], reading: &MatchReading) -> Result<(M
     let Some(splits) = splits else { return Ok((set, None)) };
     let mut order = set.all();
     let mut end = 0;
-    let ranges = Split::ALL.map(|split| {
+    let ranges = [Split::Train, Split::Validate, Split::Test].map(|split| {
         let start = end;
         end += splits.iter().filter(|&&other| other == split).count();
         start..end
@@ -224,7 +224,7 @@ fn file(path: &Path, reading: &MatchReading) -> Result<Part> {
     }
     let part = match edges {
         true if reading.pairs.is_some() => {
-            return content("points of frames (frame,point,x,y), to which --pairs belongs", "a table of edges");
+            return content("points of frames (frame,point,x,y), to which a list of pairs belongs", "a table of edges");
         }
         true => rows::read(path, (table, header), reading.missing != Missing::Error)?,
         false => points::problems(path, (table, header), reading)?,

@@ -6,7 +6,7 @@ use crate::data::matches::read::Part;
 use crate::data::number::{self, Value};
 use crate::data::strings::short;
 use crate::data::{Clash, Clashing, Columns, EdgeRows, Truth};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Way};
 use crate::matrix::{Features, Matrix};
 use std::path::Path;
 
@@ -58,7 +58,7 @@ pub(in crate::data) fn read(
                 Value::Number(x) => x,
                 Value::Missing if keep_missing => f32::NAN,
                 Value::Missing => {
-                    return Err(refuse(j, "a value (--missing zero or --missing mean allows gaps)".into()));
+                    return Err(refuse(j, "a value".into()).or(Way::gaps()));
                 }
                 Value::Bad => {
                     let way = "take a column of text out, or turn it into numbers";

@@ -4,11 +4,10 @@
 //! buffers that are used again, so that nothing is allocated per line. While a piece lists the same columns in every
 //! row (as LETOR files do) only the values are kept.
 
-use crate::data::layout::{Problem, Refusal};
+use crate::data::layout::{Expected, Problem, Refusal};
 use crate::data::number::{self, Value};
 use crate::data::source::{NO_CONTROL, control};
 use crate::data::strings::Strings;
-use std::borrow::Cow;
 
 /// The rows of one piece of text.
 #[derive(Default)]
@@ -346,12 +345,11 @@ fn index(line: &[u8], start: usize) -> Result<(u32, usize), Refusal> {
 }
 
 #[cold]
-fn expected_value(index: u32, value: Value) -> Cow<'static, str> {
+fn expected_value(index: u32, value: Value) -> Expected {
     match value {
-        Value::Missing => format!("a value for feature {index} (--missing zero or --missing mean allows gaps)"),
-        _ => format!("a finite number for feature {index}"),
+        Value::Missing => Expected::value(format!("a value for feature {index}")),
+        _ => format!("a finite number for feature {index}").into(),
     }
-    .into()
 }
 
 /// The word after `docid =`, else the first word.
@@ -382,7 +380,7 @@ mod tests {
 
     fn refusal(text: &str) -> String {
         let problem = parsed(text).problem.expect("a refusal");
-        format!("{}:{}: expected {}, found {}", problem.line, problem.column, problem.expected, problem.found)
+        format!("{}:{}: expected {}, found {}", problem.line, problem.column, problem.expected.text, problem.found)
     }
 
     #[test]
@@ -423,10 +421,7 @@ mod tests {
         assert_eq!(refusal("nan qid:1 1:2"), "1:1: expected a grade (a finite number), found \"nan\"");
         assert_eq!(refusal("1 qid: 1:2"), "1:7: expected a query id after qid:, found nothing");
         assert_eq!(refusal("1 qid:1 1:inf"), "1:11: expected a finite number for feature 1, found \"inf\"");
-        assert_eq!(
-            refusal("1 qid:1 3:NULL"),
-            "1:11: expected a value for feature 3 (--missing zero or --missing mean allows gaps), found \"NULL\""
-        );
+        assert_eq!(refusal("1 qid:1 3:NULL"), "1:11: expected a value for feature 3, found \"NULL\"");
         assert_eq!(
             refusal("1 qid:1 99999999999:1"),
             "1:9: expected an index below 4294967295, found \"99999999999:1\""

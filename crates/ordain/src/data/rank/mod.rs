@@ -8,6 +8,6 @@ mod set;
 pub mod trec;
 mod write;
 
-pub use read::read;
+pub use read::{read, read_parts};
 pub use set::RankSet;
 pub use write::{check_ids, write};

@@ -12,6 +12,20 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+/// Reads one file of queries, in which every feature has a value ([`read_parts`] takes several files, and gaps).
+///
+/// ```
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("train.txt");
+/// # std::fs::write(&path, "2 qid:7 1:0.5 2:3\n0 qid:7 1:0.1 2:4\n").unwrap();
+/// let set = ordain::data::read(path)?;
+/// assert_eq!((set.len(), set.rows()), (1, 2));
+/// # Ok::<(), ordain::Error>(())
+/// ```
+pub fn read(path: impl Into<PathBuf>) -> Result<RankSet> {
+    Ok(read_parts(&[vec![path.into()]], Missing::Error)?.0)
+}
+
 /// Reads files as one set; each part is a list of files, and its queries are a range of the set.
 ///
 /// Within a part a query is known by its id, wherever its rows stand; the same id in two parts means two queries.
@@ -25,12 +39,12 @@ use std::path::{Path, PathBuf};
 /// # let dir = tempfile::tempdir().unwrap();
 /// let path = dir.path().join("train.txt");
 /// std::fs::write(&path, "2 qid:7 1:0.5 2:3 # a\n0 qid:7 1:0.1 2:4 # b\n1 qid:8 1:0.3 2:1 # c\n").unwrap();
-/// let (set, parts) = ordain::data::read(&[vec![path]], ordain::data::Missing::Error)?;
+/// let (set, parts) = ordain::data::read_parts(&[vec![path]], ordain::data::Missing::Error)?;
 /// assert_eq!((set.len(), set.rows(), set.features.cols(), parts), (2, 3, 2, vec![0..2]));
 /// assert_eq!(set.document(set.span(0).start), "a");
 /// # Ok::<(), ordain::Error>(())
 /// ```
-pub fn read(parts: &[Vec<PathBuf>], missing: Missing) -> Result<(RankSet, Vec<Range<usize>>)> {
+pub fn read_parts(parts: &[Vec<PathBuf>], missing: Missing) -> Result<(RankSet, Vec<Range<usize>>)> {
     let mut builder = Builder { keep_missing: missing != Missing::Error, ..Builder::default() };
     let mut ranges = vec![];
     for part in parts {

@@ -4,7 +4,7 @@ use crate::data::cells::open;
 use crate::data::number::{self, Value};
 use crate::data::rank::read::Builder;
 use crate::data::strings::short;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Way};
 use std::path::Path;
 
 pub(in crate::data) fn read(path: &Path, delimiter: u8, into: &mut Builder) -> Result<()> {
@@ -15,7 +15,7 @@ pub(in crate::data) fn read(path: &Path, delimiter: u8, into: &mut Builder) -> R
         path: path.into(),
         line: 1,
         column: 1,
-        expected: "a header with a column named qid for queries (and label, docid, weight; the rest are features), or a column named labels or --labels a,b,c for items".into(),
+        expected: "a header with a column named qid for queries (and label, docid, weight; the rest are features), or a column named labels for items".into(),
         found: format!("{:?}", short(&header.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(","))),
     })?;
     let special = [label, document, weight, Some(query)];
@@ -40,7 +40,7 @@ pub(in crate::data) fn read(path: &Path, delimiter: u8, into: &mut Builder) -> R
                 Value::Number(x) => x,
                 Value::Missing if into.keep_missing => f32::NAN,
                 Value::Missing => {
-                    return Err(refuse(j, "a value (--missing zero or --missing mean allows gaps)".into()));
+                    return Err(refuse(j, "a value".into()).or(Way::gaps()));
                 }
                 Value::Bad => return Err(refuse(j, "a finite number".into())),
             };

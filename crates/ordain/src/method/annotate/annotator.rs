@@ -417,12 +417,12 @@ impl Annotator {
         let (mut oracle, mut own) = (vec![].into_iter(), vec![].into_iter());
         if !told.is_empty() {
             let scores = LabelScores { scores: self.oracle_values(on, units)?, sets: vec![] };
-            oracle = metric::evaluate_tags(set, units, &scores, &told, by)?.values.into_iter();
+            oracle = metric::evaluate_labels(set, units, &scores, &told, by)?.values.into_iter();
         }
         if !learned.is_empty() {
             let sets = said.iter().map(|item| item.chosen.clone()).collect();
             let scores = said.iter().flat_map(|item| item.values.iter().copied()).collect();
-            own = metric::evaluate_tags(set, units, &LabelScores { scores, sets }, &learned, by)?.values.into_iter();
+            own = metric::evaluate_labels(set, units, &LabelScores { scores, sets }, &learned, by)?.values.into_iter();
         }
         // back into the order in which they were asked
         let values = metrics.iter().filter_map(|metric| if is_told(metric) { oracle.next() } else { own.next() });

@@ -178,7 +178,7 @@ impl<'a> Stage<'a> {
         let sets =
             scores.chunks_exact(n.max(1)).map(|s| (0..).zip(s).filter(|(_, s)| **s > 0.0).map(|(i, _)| i).collect());
         let sets = sets.collect();
-        let result = metric::evaluate_tags(data.set, valid, &LabelScores { scores, sets }, &[by], &data.convention)?;
+        let result = metric::evaluate_labels(data.set, valid, &LabelScores { scores, sets }, &[by], &data.convention)?;
         Ok(result.mean(0))
     }
 }

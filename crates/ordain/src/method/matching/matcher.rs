@@ -78,7 +78,7 @@ pub(crate) fn doubt(a: (Option<f64>, f64), b: (Option<f64>, f64)) -> Ordering {
 }
 
 impl Matched {
-    /// The order of doubt, see [`doubt`].
+    /// The order of doubt: the least certain first.
     pub fn doubt(&self, other: &Self) -> Ordering {
         doubt((self.probability, self.margin), (other.probability, other.margin))
     }

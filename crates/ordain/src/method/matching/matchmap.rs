@@ -168,7 +168,10 @@ impl Method<Match> for MatchMap {
         }
         match name {
             "null" => self.null = one_of("null", value, &SWITCH)?,
-            _ => self.marginals = one_of("marginals", value, &Engine::ALL.map(|engine| (engine.name(), engine)))?,
+            _ => {
+                let known: Vec<(&str, Engine)> = Engine::ALL.iter().map(|&engine| (engine.name(), engine)).collect();
+                self.marginals = one_of("marginals", value, &known)?;
+            }
         }
         Ok(())
     }

@@ -55,7 +55,7 @@ impl Task for Rank {
     const METHODS: Methods<RankMethod> = RankMethod::ALL;
 
     fn read(parts: &[Vec<PathBuf>], how: &Missing) -> Result<(RankSet, Vec<Range<usize>>)> {
-        data::read(parts, *how)
+        data::read_parts(parts, *how)
     }
 
     fn write(set: &RankSet, path: &Path) -> Result<()> {

@@ -19,6 +19,7 @@ mod support;
 
 /// How the sum over all matchings is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Engine {
     /// By size and weights, as [`Engine::name`] of the result tells.
     Auto,
@@ -42,7 +43,7 @@ pub enum Engine {
 
 impl Engine {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: &'static [Self] = &[
         Self::Auto,
         Self::Exact,
         Self::Pruned,

@@ -54,6 +54,6 @@ fn fits_on_ohsumed_real() {
     let folder = folder();
     let files =
         [1, 2, 3].map(|i| folder.join(format!("ranking/ohsumed-letor2/S{i}.txt{}", if i == 1 { "" } else { ".zst" })));
-    let (set, _) = data::read(&[files.to_vec()], Missing::Error).unwrap();
+    let (set, _) = data::read_parts(&[files.to_vec()], Missing::Error).unwrap();
     fits("ohsumed fold 1", &set, &set.all());
 }

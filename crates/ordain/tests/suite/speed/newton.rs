@@ -67,7 +67,7 @@ fn newton_on_made_up_data() {
 #[ignore = "measures time on the data in ORDAIN_DATA, run by ./check --speed"]
 fn newton_on_mq2007_subset_real() {
     let files = (1..=5).map(|i| folder().join(format!("ranking/mq2007-subset/S{i}.txt.zst"))).collect();
-    let (set, _) = data::read(&[files], Missing::Error).unwrap();
+    let (set, _) = data::read_parts(&[files], Missing::Error).unwrap();
     alone(|| {
         let ratios = evaluations("mq2007-subset", &set, Scale::None);
         evaluations("mq2007-subset", &set, Scale::Query);

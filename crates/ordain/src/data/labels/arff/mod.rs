@@ -13,7 +13,7 @@ use crate::data::labels::set::Lists;
 use crate::data::layout::{self, Problem, Refusal};
 use crate::data::source::extension;
 use crate::data::source::{NO_CONTROL, Source, control, plain_name};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Way};
 use crate::matrix::{Csr, Features, Matrix};
 use std::path::{Path, PathBuf};
 
@@ -85,11 +85,10 @@ fn labels_of(path: &Path, reading: &LabelReading) -> Result<Vec<String>> {
         _ if !path.exists() && path.as_os_str() != "-" => Source::open(path).map(|_| vec![]),
         none_or_some => Err(Error::Content {
             path: path.into(),
-            expected:
-                "one .xml file in its folder or one of its name, with the names of the labels (or --labels FILE.xml)"
-                    .into(),
+            expected: "one .xml file in its folder or one of its name, with the names of the labels".into(),
             found: if none_or_some.is_empty() { "none".into() } else { format!("{} of them", found.len()) },
-        }),
+        }
+        .or(Way::new("labels", ["FILE.xml"], "names it"))),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The values of ARFF rows.
 
 use crate::data::labels::arff::header::{Kind, Plan, skip, word_until};
-use crate::data::layout::Refusal;
+use crate::data::layout::{Expected, Refusal};
 use crate::data::number::{self, Value};
 use crate::data::strings::short;
 use std::borrow::Cow;
@@ -62,10 +62,7 @@ pub(in crate::data) fn numeric(kind: &Kind, value: &[u8], at: usize, plan: &Plan
     let read = if value == b"?" { Value::Missing } else { number::whole(value) };
     match (read, kind) {
         (Value::Missing, _) if keep => Ok(f32::NAN),
-        (Value::Missing, _) => {
-            let expected = format!("a value of {:?} (--missing zero or --missing mean allows gaps)", name());
-            Err((at, expected.into(), value.len().max(1)))
-        }
+        (Value::Missing, _) => Err((at, Expected::value(format!("a value of {:?}", name())), value.len().max(1))),
         (Value::Number(x), Kind::Number(_)) => Ok(x),
         (_, Kind::Number(_)) => Err((at, format!("a finite number for {:?}", name()).into(), value.len().max(1))),
         _ => Err((at, format!("0 or 1 for {:?}", name()).into(), value.len().max(1))),
@@ -82,9 +79,7 @@ pub(in crate::data) fn choice(
     match values.iter().position(|known| known.as_bytes() == value) {
         Some(chosen) => Ok(Some(chosen)),
         None if value == b"?" && keep => Ok(None),
-        None if value == b"?" => {
-            Err((at, "a value (--missing zero or --missing mean allows gaps)".into(), value.len()))
-        }
+        None if value == b"?" => Err((at, Expected::value("a value"), value.len())),
         None => {
             let expected = format!("one of {:?}", short(&values.join(",")));
             Err((at, expected.into(), value.len().max(1)))
@@ -93,7 +88,7 @@ pub(in crate::data) fn choice(
 }
 
 #[cold]
-pub(in crate::data) fn label_expected(plan: &Plan, label: u32) -> Cow<'static, str> {
+pub(in crate::data) fn label_expected(plan: &Plan, label: u32) -> Expected {
     format!("0, 1 or ? for the label {:?}", short(&plan.labels[label as usize])).into()
 }
 

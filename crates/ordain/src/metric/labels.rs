@@ -1,6 +1,6 @@
 //! Metrics of labels: of a ranking of all labels for each item, and of a set of labels for each item.
 
-use super::query::Ranked;
+use super::rank::Ranked;
 use super::{Convention, Empty, Evaluation, Kind, Metric, Query, transposed};
 use crate::data::LabelSet;
 use crate::error::{Error, Result};
@@ -47,18 +47,18 @@ pub struct LabelScores {
 ///
 /// ```
 /// use ordain::{data::{Columns, LabelSet}, matrix::{Features, Matrix}};
-/// use ordain::metric::{evaluate_tags, Convention, LabelScores};
+/// use ordain::metric::{evaluate_labels, Convention, LabelScores};
 /// let features = Features::Dense(Matrix::new(vec![0.5], 1));
 /// let columns = Columns { names: vec!["size".into()], numbered: false };
 /// let labels = ["sea", "sky", "tree"].map(String::from).to_vec();
 /// let set = LabelSet::new(features, columns, labels, vec![vec![0, 2]])?;
 /// let said = LabelScores { scores: vec![3.0, 2.0, 1.0], sets: vec![vec![0, 1]] };
 /// let metrics = ["bep", "coverage", "f1"].map(|name| name.parse().unwrap());
-/// let result = evaluate_tags(&set, &[0], &said, &metrics, &Convention::STANDARD)?;
+/// let result = evaluate_labels(&set, &[0], &said, &metrics, &Convention::STANDARD)?;
 /// assert_eq!([0, 1, 2].map(|m| result.mean(m)), [0.5, 3.0, 0.5]);
 /// # Ok::<(), ordain::Error>(())
 /// ```
-pub fn evaluate_tags(
+pub fn evaluate_labels(
     set: &LabelSet,
     units: &[u32],
     prediction: &LabelScores,

@@ -38,7 +38,7 @@ type Reason = (String, f64, f64, bool);
 #[pyfunction]
 #[pyo3(signature = (name, settings, x, names, labels, yes, unknown, valid_from, run))]
 #[allow(clippy::too_many_arguments)]
-pub(crate) fn fit_tags(
+pub(crate) fn fit_labels(
     py: Python<'_>,
     name: &str,
     settings: Vec<(String, String)>,

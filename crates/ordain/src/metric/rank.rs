@@ -4,7 +4,7 @@
 //! ties are averaged. Every metric is the exact mean over the orders inside the groups (McSherry and Najork 2008).
 
 use super::{Convention, Discount, Empty, Gain, Kind, Metric, Short, Ties};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Way};
 use std::borrow::Cow;
 
 /// The documents of one query, with what is known of them.
@@ -183,7 +183,7 @@ fn gain(grade: f64, by: &Convention) -> Result<f64> {
         Gain::Linear if grade > 1e100 => Err(refuse("grades up to 1e100")),
         Gain::Linear => Ok(grade),
         Gain::Exp if grade > 500.0 => {
-            Err(refuse("grades up to 500 for the gain 2^grade − 1 (--gain linear takes any)"))
+            Err(refuse("grades up to 500 for the gain 2^grade − 1").or(Way::new("gain", ["linear"], "takes any")))
         }
         Gain::Exp => Ok(grade.exp2() - 1.0),
     }
