@@ -243,7 +243,7 @@ class TestMultilabel:
     def test_errors(self, tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError):
             read_multilabel(tmp_path / "nowhere.arff")
-        with pytest.raises(ordain.FormatError, match=r"a\.csv:2:2: .*labels= names columns"):
+        with pytest.raises(ordain.FormatError, match=r"a\.csv:2:2: .*labels=\"x\" takes"):
             read_multilabel(write(tmp_path, "a.csv", "id,x,labels\np,word,a\n"))
         with pytest.raises(ordain.FormatError, match=r"b\.csv"):
             read_multilabel(write(tmp_path, "b.csv", "id,x\np,1\n"), labels=["sea"])

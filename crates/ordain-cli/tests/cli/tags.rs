@@ -286,7 +286,7 @@ fn what_is_typed_wrong_is_said_with_the_way_out() {
     let explain = ["explain", &place.at("model.ordain"), &place.at("train.csv"), "--item=nothing"];
     ordain(&explain).code(1).says("i8 and 82 more");
     let inspect = |text: &str| ordain(&["inspect", &place.write("x.csv", text)]);
-    inspect("a,b\n1,2\n").code(1).says("qid for queries").says("--labels a,b,c for items");
+    inspect("a,b\n1,2\n").code(1).says("qid for queries").says("a column named labels for items");
     inspect("id;a;labels\n1;2;sea\n")
         .code(1)
         .says("x.csv:1:1: expected columns separated by ,")
@@ -439,7 +439,7 @@ fn slips_are_named() {
     ordain(&["fit", "cstar", "nowhere.csv", "-o", "-", "--json"]).code(2).silent().says("cannot share");
     // of the data
     with("cstar", &train, &["--set=core=bech"], 1, "unknown label \"bech\": did you mean \"beach\"?");
-    with("cstar", &train, &["--labels=beach"], 1, "the column \"beach\" of --labels");
+    with("cstar", &train, &["--labels=beach"], 1, "--labels beach names it");
     assert_eq!(place.names(), before);
     let lone = place.write("lone/x.arff", "@relation x\n@attribute a numeric\n@attribute sea {0,1}\n@data\n1,0\n");
     with("cstar", &lone, &[], 1, "expected one .xml file in its folder");

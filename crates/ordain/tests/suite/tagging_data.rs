@@ -294,7 +294,7 @@ fn tables() {
         with_labels(&path, "sea,moon")
             .unwrap_err()
             .to_string()
-            .contains("a.tsv:1:1: expected a header with the column \"moon\" that labels names")
+            .contains("a.tsv:1:1: expected a header with the column \"moon\", found")
     );
     assert!(with_labels(&path, "sea,,sky").unwrap_err().to_string().starts_with("labels: expected names of columns"));
     let refused = one(&path).unwrap_err().to_string();

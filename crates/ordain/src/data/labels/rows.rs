@@ -34,7 +34,7 @@ pub(in crate::data) fn read(path: &Path, delimiter: u8, reading: &LabelReading) 
         Labels::Names(column) | Labels::Category(column) => *column == j,
         Labels::None => false,
     };
-    let column = |name: &String, option: &str| find_column(path, &header, name, option);
+    let column = |name: &String, option: &'static str| find_column(path, &header, name, option);
     let ignored = reading.ignore.iter().map(|name| column(name, "ignore")).collect::<Result<Vec<usize>>>()?;
     let plain: Vec<usize> = (0..header.len()).filter(|&j| !is_label(j) && !ignored.contains(&j)).collect();
     let find = |name: &str| plain.iter().copied().find(|&j| header[j].eq_ignore_ascii_case(name));
@@ -123,14 +123,15 @@ fn number_of(name: &str, known: &mut HashMap<String, u32>, vocabulary: &mut Vec<
 }
 
 /// The place of a column that an option names.
-fn find_column(path: &Path, header: &[String], name: &str, option: &str) -> Result<usize> {
-    header.iter().position(|h| h == name).ok_or_else(|| Error::Parse {
+fn find_column(path: &Path, header: &[String], name: &str, option: &'static str) -> Result<usize> {
+    let absent = || Error::Parse {
         path: path.into(),
         line: 1,
         column: 1,
-        expected: format!("a header with the column {:?} that {option} names", short(name)),
+        expected: format!("a header with the column {:?}", short(name)),
         found: format!("{:?}", short(&header.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(","))),
-    })
+    };
+    header.iter().position(|h| h == name).ok_or_else(|| absent().or(Way::new(option, [short(name)], "names it")))
 }
 
 /// Where the labels are, and their names as far as the header tells.
