@@ -88,7 +88,7 @@ fn fail(error: &anyhow::Error) -> ExitCode {
 /// The text of an error, with options as they are typed.
 fn said(error: &(dyn std::error::Error + 'static)) -> String {
     match error.downcast_ref::<ordain::Error>() {
-        Some(error) => error.told(|option, value| format!("--{option} {value}")),
+        Some(error) => error.told(|option, value| format!("--{option} {}", value.escape_debug())),
         None => error.to_string(),
     }
 }

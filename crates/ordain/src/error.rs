@@ -191,7 +191,7 @@ impl Way {
 
 impl std::fmt::Display for Way {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.said(|option, value| format!("{option}={value}")))
+        f.write_str(&self.said(|option, value| format!("{option}={}", value.escape_debug())))
     }
 }
 
