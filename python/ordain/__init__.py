@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from typing import Any
 
 from . import _ordain, datasets, matching, metrics, ranking, tagging
@@ -23,7 +24,7 @@ from .ranking import *  # noqa: F403
 from .tagging import *  # noqa: F403
 
 _CLASSES = classes()
-_SELECTION = {"QueryKFold", "ndcg_scorer", "query_scorer"}
+_SELECTION = ["ProblemKFold", "QueryKFold", "QueryScorer", "ndcg_scorer", "query_scorer"]
 
 
 def __getattr__(name: str) -> Any:
@@ -67,3 +68,8 @@ __all__ = [
 __all__ += matching.__all__
 __all__ += ranking.__all__
 __all__ += tagging.__all__
+try:
+    if find_spec("sklearn") is not None:
+        __all__ += _SELECTION
+except ValueError:  # somebody keeps it from being loaded
+    pass

@@ -86,6 +86,12 @@ def _read(lines: list[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
+_NO_COLUMNS: dict[str, Any] = {
+    **dict.fromkeys(("label", "query", "id", "weight", "problem", "left", "right", "matched", "features")),
+    "ignore": [],
+}
+
+
 class Estimator(BaseEstimator):
     """A method of ordain with its parameters; `fit` makes the model."""
 
@@ -115,7 +121,7 @@ class Estimator(BaseEstimator):
         for name, kinds, expected in (
             ("refit", (bool, np.bool_), "True or False"),
             ("progress", (bool, np.bool_), "True or False"),
-            ("missing", (str,), "'error', 'zero' or 'mean'"),
+            ("missing", (str,), "'error', 'zero', 'mean' or 'indicator'"),
             ("seed", (int, np.integer), "a whole number from 0"),
             ("n_threads", (int, np.integer, type(None)), "None or a whole number above 0"),
         ):
@@ -132,7 +138,14 @@ class Estimator(BaseEstimator):
         run["convention"] = getattr(self, "convention", "standard")
         if not isinstance(run["convention"], str):
             raise ValueError(f"convention: expected a name, as in 'letor4', found {run['convention']!r}")
+        run["columns"] = dict(_NO_COLUMNS)
         return run | {"threads": self.n_threads, "callback": _heard(callbacks, bool(self.progress))}
+
+    @property
+    def columns_(self) -> dict[str, Any]:
+        """The columns of the frame that were no features, by what they mean: a frame to predict has them again."""
+        self._fitted()
+        return dict(self.facts_["features"].get("roles", {}))
 
     def _keep(self, model: Any, table: Table, raised: BaseException | None) -> Self:
         """Keeps a model, says what should be said of it, and lets an interruption go on."""

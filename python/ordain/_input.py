@@ -35,18 +35,40 @@ def queries_of(X: Any) -> Any:
     return X["qid"] if "qid" in list(names) else None
 
 
-def table(X: Any, take: Iterable[str] = ()) -> Table:
+def columns_of(X: Any) -> list[Any]:
+    """The names of the columns of a frame; none of an array."""
+    if hasattr(X, "collect_schema") and hasattr(X, "collect"):
+        return []  # it is not there yet
+    names: Any = getattr(X, "column_names", None)  # pyarrow, whose columns are arrays
+    return list(getattr(X, "columns", ()) if names is None else names)
+
+
+def named(X: Any, given: Mapping[str, Any], ignore: Iterable[str] | str) -> tuple[dict[str, str], list[str]]:
+    """The arguments that name a column of `X` instead of giving it, and the columns to leave out."""
+    names = {what: value for what, value in given.items() if isinstance(value, str)}
+    left = [ignore] if isinstance(ignore, str) else list(ignore)
+    known = columns_of(X)
+    for what, name in [*names.items(), *(("ignore", name) for name in left)]:
+        if name not in known:
+            found = f"columns {known[:8]!r}" if known else "an X without named columns"
+            raise ValueError(f"{what}: expected a column of X, found {name!r} and {found}")
+    return names, left
+
+
+def table(X: Any, take: Iterable[str] = (), leave: Iterable[str] = ()) -> Table:
     """Features of an array, a sparse matrix, a data frame, or anything that speaks Arrow.
 
-    Columns of a frame whose names are in `take` are put aside. Dense float32 in rows is used as it stands.
+    Columns of a frame whose names are in `take` are put aside, those in `leave` are left out. Dense float32 in rows is
+    used as it stands.
     """
-    take = tuple(take)
+    take, leave = tuple(take), tuple(leave)
     if hasattr(X, "tocsr"):
         return _sparse(X)
     if _is_pandas(X):
-        return _pandas(X, take)
+        return _pandas(X.drop(columns=[name for name in leave if name in X.columns]) if leave else X, take)
     if hasattr(X, "__arrow_c_stream__"):
-        rows, names, taken = _ordain.read_arrow(X, list(take))
+        rows, names, taken = _ordain.read_arrow(X, [*take, *leave])
+        taken = {name: values for name, values in taken.items() if name in take}
         return _checked(Table(rows, names, (rows.shape[0], rows.shape[1]), taken))
     if hasattr(X, "collect_schema") and hasattr(X, "collect"):
         raise ValueError("X: expected a table, found one that is not there yet: X.collect()")
@@ -126,6 +148,42 @@ def _sparse(X: Any) -> Table:
         data = np.ascontiguousarray(X.data, dtype=np.float32)
     rows = (X.indptr.astype(np.int64), X.indices.astype(np.int64), data, int(X.shape[1]))
     return _checked(Table(rows, None, (int(X.shape[0]), int(X.shape[1]))))
+
+
+def one_set(eval_set: Any) -> tuple[Any, ...]:
+    """The parts of `eval_set`: a tuple, or a list of one tuple as other libraries have it."""
+    if isinstance(eval_set, list) and all(isinstance(one, (tuple, list)) for one in eval_set):
+        if len(eval_set) != 1:
+            raise ValueError(f"eval_set: expected one set to choose on, found {len(eval_set)}")
+        eval_set = eval_set[0]
+    if not isinstance(eval_set, (tuple, list)):
+        raise ValueError(f"eval_set: expected a tuple such as (X, y, qid), found {type(eval_set).__name__}")
+    return tuple(eval_set)
+
+
+def framed(columns: Mapping[str, Any], like: Any) -> Any:
+    """Columns as a frame of the library that `like` is from: pandas, polars or pyarrow; pandas of arrays."""
+    library = type(like).__module__.split(".")[0]
+    if library == "polars":
+        import polars
+
+        return polars.DataFrame(dict(columns))
+    if library == "pyarrow":
+        import pyarrow  # type: ignore[import-untyped, unused-ignore]
+
+        return pyarrow.table(dict(columns))
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError('output="frame" needs pandas, or X in a frame of polars or pyarrow') from error
+    return pandas.DataFrame(dict(columns), index=like.index if _is_pandas(like) else None)
+
+
+def wants_frame(output: str) -> bool:
+    """Whether an answer is to be a frame."""
+    if output not in ("array", "frame"):
+        raise ValueError(f"output: expected 'array' or 'frame', found {output!r}")
+    return output == "frame"
 
 
 def joined(data: Table, more: Table) -> Table:

@@ -35,9 +35,9 @@ __all__ = [
     "Matcher",
     "Ranker",
     "__version__",
+    "fit_labels",
     "fit_match",
     "fit_rank",
-    "fit_labels",
     "from_bytes",
     "linear_assignment",
     "load",
@@ -223,19 +223,18 @@ def make_matching(
     problems: int, records: int, matched: float, look_alikes: float, seed: int
 ) -> tuple[_Floats, _Doubles, _Coded, _Coded, _Coded, _Names]: ...
 def read_letor(
-    path: _Path, missing: str, n_features: int | None, sparse: bool
+    path: _Path, columns: dict[str, Any], missing: str, n_features: int | None, sparse: bool
 ) -> tuple[_Rows, _Doubles | None, _Coded, _Names, _Names, _Doubles | None]: ...
 def read_multilabel(
     path: _Path,
     labels: str | None,
     category: str | None,
-    id: str | None,
-    ignore: list[str],
+    columns: dict[str, Any],
     missing: str,
     sparse: bool,
 ) -> tuple[_Rows, Any, list[str], _Names, _Names]: ...
 def read_matching(
-    path: _Path, pairs: _Path | None, features: str, split: str | None, missing: str
+    path: _Path, pairs: _Path | None, features: str, columns: dict[str, Any], split: str | None, missing: str
 ) -> tuple[_Floats, _Doubles, _Coded, _Coded, _Coded, _Names]: ...
 def point_edges(left: _Doubles, right: _Doubles, wanted: list[str]) -> tuple[_Floats, _Ints, _Ints, list[str]]: ...
 @overload

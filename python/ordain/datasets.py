@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from . import _ordain
+from ._base import _NO_COLUMNS
 from ._input import Doubles, Floats, Ints
 from ._structure import _whole
 
@@ -139,17 +140,42 @@ def make_matching(
     return X, y, _ids(*problem), _ids(*left), _ids(*right)
 
 
-def read_letor(path: PathLike, *, missing: Missing = "error", n_features: int | None = None) -> Ranking:
-    """The queries of a file: LETOR / SVMlight text, CSV (`.csv`) or TSV (`.tsv`), plain, gzip or zstd.
+def _columns(**given: Any) -> dict[str, Any]:
+    """Which columns of a table mean what, as the compiled half takes it."""
+    lists = {name: given[name] for name in ("ignore", "features") if given.get(name) is not None}
+    lists = {name: [value] if isinstance(value, str) else list(value) for name, value in lists.items()}
+    return _NO_COLUMNS | {name: value for name, value in given.items() if value is not None} | lists
 
-    `missing` says what becomes of values that are not there: an `"error"`, `"zero"`, the `"mean"` of their column, or
-    `"nan"`. A file of numbered features has columns up to the largest number in it; `n_features` makes them the columns
-    1 to `n_features`, so that files for training and for testing agree; those above are left out. A file that is wrong
+
+def read_letor(
+    path: PathLike,
+    *,
+    label: str | None = None,
+    query: str | None = None,
+    id: str | None = None,
+    weight: str | None = None,
+    ignore: Sequence[str] = (),
+    features: Sequence[str] | None = None,
+    missing: Missing = "error",
+    n_features: int | None = None,
+) -> Ranking:
+    """The queries of a file: LETOR / SVMlight text, or a table (CSV, TSV, Parquet, Feather), plain, gzip or zstd.
+
+    Of tables: `label`, `query`, `id` and `weight` name the columns of these meanings; without them columns of the usual
+    names are taken. `ignore` are columns to leave out, or `features` are the only ones to keep.
+
+    `missing` says what becomes of values that are not there: an `"error"`, `"zero"`, the `"mean"` of their column,
+    that mean with an `"indicator"` column beside it, or `"nan"`. A file of numbered features has columns up to the
+    largest number in it; `n_features` makes them the columns 1 to `n_features`, so that files for training and for
+    testing agree; those above are left out. A file that is wrong
     raises FormatError with the place.
     """
     wanted = None if n_features is None else _whole(n_features, "n_features", 1)
-    X, y, qid, names, docid, weight = _ordain.read_letor(os.fspath(path), missing, wanted, _scipy() is not None)
-    return Ranking(_features(X), y, _ids(*qid), names, None if docid is None else np.array(docid, dtype=str), weight)
+    columns = _columns(label=label, query=query, id=id, weight=weight, ignore=ignore, features=features)
+    X, y, qid, names, docid, weights = _ordain.read_letor(
+        os.fspath(path), columns, missing, wanted, _scipy() is not None
+    )
+    return Ranking(_features(X), y, _ids(*qid), names, None if docid is None else np.array(docid, dtype=str), weights)
 
 
 def read_multilabel(
@@ -159,14 +185,15 @@ def read_multilabel(
     category: str | None = None,
     id: str | None = None,
     ignore: Sequence[str] = (),
+    features: Sequence[str] | None = None,
     missing: Missing = "error",
 ) -> Multilabel:
-    """The items of a file: ARFF (`.arff`), CSV, TSV, or text `label,label index:value…`, plain, gzip or zstd.
+    """The items of a file: ARFF, a table (CSV, TSV, Parquet, Feather), or text `label,label index:value…`.
 
     `labels` says where the labels are: an XML file of them for ARFF, the names of columns for tables, a file of
     names for text; without it they are looked for beside the file, and in the column `labels` of a table. Of tables
     only: `category` is the column whose value is the one label of an item, `id` the column of ids, `ignore` are
-    columns to leave out. `missing` is as in `read_letor`.
+    columns to leave out, or `features` the only ones to keep. `missing` is as in `read_letor`.
     """
     if labels is None or isinstance(labels, (str, os.PathLike)):
         where = None if labels is None else os.fspath(labels)
@@ -175,7 +202,12 @@ def read_multilabel(
         csv.writer(text, lineterminator="").writerow(labels)
         where = text.getvalue()
     X, Y, label_names, names, item = _ordain.read_multilabel(
-        os.fspath(path), where, category, id, list(ignore), missing, _scipy() is not None
+        os.fspath(path),
+        where,
+        category,
+        _columns(id=id, ignore=ignore, features=features),
+        missing,
+        _scipy() is not None,
     )
     return Multilabel(_features(X), Y, label_names, names, None if item is None else np.array(item, dtype=str))
 
@@ -185,21 +217,30 @@ def read_matching(
     *,
     pairs: PathLike | None = None,
     features: Sequence[str] = (),
+    problem: str | None = None,
+    left: str | None = None,
+    right: str | None = None,
+    matched: str | None = None,
+    ignore: Sequence[str] = (),
     split: Literal["train", "validate", "test"] | None = None,
     missing: Missing = "error",
 ) -> Matching:
-    """The problems of a table, CSV or TSV (`.tsv`), plain, gzip or zstd.
+    """The problems of a table: CSV, TSV, Parquet or Feather, plain, gzip or zstd.
 
     It is a table of edges (`problem,left,right,<features…>,matched`), of points of two sides
     (`problem,side,id,x,y`), or of points of frames (`frame,point,x,y`); `pairs` is then a table of the frames that
     belong together (`frame_a,frame_b,split`), of which `split` chooses some. `features` are made for every pair of
     points: `shape-context`, `shape-context-abs`, `coordinates`, `degree`, `descriptors`; without it the first, and
-    descriptors if there are any. `missing` is as in `read_letor`.
+    descriptors if there are any. Of edges `problem`, `left`, `right` and `matched` name the columns of these meanings,
+    and `ignore` are columns to leave out. `missing` is as in `read_letor`.
     """
     beside = None if pairs is None else os.fspath(pairs)
     wanted = features if isinstance(features, str) else ",".join(features)
-    X, y, problem, left, right, names = _ordain.read_matching(os.fspath(path), beside, wanted, split, missing)
-    return Matching(X, y, _ids(*problem), _ids(*left), _ids(*right), names)
+    columns = _columns(problem=problem, left=left, right=right, matched=matched, ignore=ignore)
+    X, y, problems, lefts, rights, names = _ordain.read_matching(
+        os.fspath(path), beside, wanted, columns, split, missing
+    )
+    return Matching(X, y, _ids(*problems), _ids(*lefts), _ids(*rights), names)
 
 
 def _fits(values: int) -> None:

@@ -11,7 +11,23 @@ import numpy as np
 
 from . import _ordain
 from ._base import Callback, Estimator, _read
-from ._input import Doubles, Floats, Ids, Ints, Table, both, column, ids, joined, table
+from ._folds import need_whole
+from ._input import (
+    Doubles,
+    Floats,
+    Ids,
+    Ints,
+    Table,
+    both,
+    column,
+    framed,
+    ids,
+    joined,
+    named,
+    one_set,
+    table,
+    wants_frame,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -80,7 +96,7 @@ class Matcher(Estimator):
         """The ids of problem, left and right item of the rows as they were given, by argument or column."""
         found = []
         for what, values in zip(_IDS, given, strict=True):
-            own = data.taken.get(what)
+            own = data.taken.get(what, data.taken.get(self._roles.get(what, what)))
             if values is not None and own is not None:
                 raise ValueError(f"expected {what} once, found {what}= and a column {what}")
             values = own if values is None else values
@@ -117,10 +133,14 @@ class Matcher(Estimator):
         left: Any = None,
         right: Any = None,
         *,
-        eval_set: tuple[Any, ...] | None = None,
+        ignore: Iterable[str] = (),
+        eval_set: Any = None,
         callbacks: Iterable[Callback] | Callback | None = None,
     ) -> Self:
         """Learns from edges `X`, of which `y` says whether they are matched.
+
+        Of a frame `y`, `problem`, `left` and `right` may be names of columns, and `ignore` are columns to leave out;
+        the model remembers them, so that `predict` takes a frame with the same columns.
 
         What is `"auto"` is chosen on the problems of `eval_set=(X, y, problem, left, right)`, else on every fifth
         problem, and the model is then fitted on all of them (`refit=False`: on the training part alone). `callbacks`
@@ -130,7 +150,14 @@ class Matcher(Estimator):
         settings, run = self._settings(), self._run(callbacks)
         if run["choose_by"] is not None and not isinstance(run["choose_by"], str):
             raise ValueError(f"choose_by: expected None or the name of a metric, found {run['choose_by']!r}")
-        data = table(X, _IDS)
+        need_whole("problem", "ProblemKFold", problem if isinstance(problem, str) else "problem")
+        given = {"matched": y, "problem": problem, "left": left, "right": right}
+        names, left_out = named(X, given, ignore)
+        run["columns"] |= names | {"ignore": left_out}
+        self._given_roles = names | {"ignore": left_out}
+        y = X[names["matched"]] if "matched" in names else y
+        problem, left, right = (None if what in names else given[what] for what in _IDS)
+        data = self._table(X)
         if y is None:
             text = f"{type(self).__name__} requires y to be passed, but the target y is None"
             raise ValueError(f"{text}: expected 1, 0 or NaN for each edge")
@@ -139,13 +166,17 @@ class Matcher(Estimator):
         of, left, right = self._edges(data, (problem, left, right))
         valid = None
         if eval_set is not None:
+            eval_set = one_set(eval_set)
             if len(eval_set) not in (2, 5):
                 raise ValueError(
                     "eval_set: expected (X, y, problem, left, right), or (X, y) of frames with these columns, found "
                     f"{len(eval_set)} parts"
                 )
-            more = table(eval_set[0], _IDS)
-            others = self._edges(more, (*eval_set[2:], None, None, None)[:3])
+            more = self._table(eval_set[0])
+            ids_of = [None if isinstance(values, str) else values for values in eval_set[2:]] or [None] * 3
+            others = self._edges(more, (ids_of[0], ids_of[1], ids_of[2]))
+            if isinstance(eval_set[1], str):
+                eval_set = (eval_set[0], eval_set[0][eval_set[1]])
             if (of is None) != (others[0] is None):
                 raise ValueError("eval_set: expected problem where X has it, and not where it does not")
             of = None if of is None or others[0] is None else both(of, others[0])
@@ -157,10 +188,34 @@ class Matcher(Estimator):
         )
         return self._keep(model, data, raised)
 
-    def predict(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> Bytes:
-        """1 for each edge of the best matching of its problem, 0 for the others."""
+    @property
+    def _roles(self) -> dict[str, Any]:
+        """What the columns of a frame mean: those of the model, or of the fit that makes it."""
+        given: dict[str, Any] = self.__dict__.get("_given_roles", {})
+        return given or (self.columns_ if hasattr(self, "_model") else {})
+
+    def _table(self, X: Any) -> Table:
+        """Features of a frame whose other columns have their roles; ids are put aside."""
+        roles = self._roles
+        leave = [roles["matched"]] if "matched" in roles else []
+        return table(X, [roles.get(what, what) for what in _IDS], [*leave, *roles.get("ignore", ())])
+
+    def predict(
+        self, X: Any, problem: Any = None, left: Any = None, right: Any = None, *, output: str = "array"
+    ) -> Any:
+        """1 for each edge of the best matching of its problem, 0 for the others.
+
+        `output="frame"` gives a frame of the library that `X` is from, with the columns `problem`, `left`, `right`,
+        `score` and `matched`.
+        """
         model = self._fitted()
-        return model.matched(self._asked(table(X, _IDS), problem, left, right), self.n_threads)
+        data = self._table(X)
+        asked = self._asked(data, problem, left, right)
+        matched = model.matched(asked, self.n_threads)
+        if not wants_frame(output):
+            return matched
+        known = self._named(data, (problem, left, right), np.arange(len(matched)))
+        return framed(known | {"score": model.scores(asked, self.n_threads), "matched": matched}, X)
 
     def answers(
         self, X: Any, problem: Any = None, left: Any = None, right: Any = None, *, top: int | None = None
@@ -169,24 +224,24 @@ class Matcher(Estimator):
 
         `top` adds the best candidates of each left item.
         """
-        return _read(self._fitted().answers(self._asked(table(X, _IDS), problem, left, right), top, self.n_threads))
+        return _read(self._fitted().answers(self._asked(self._table(X), problem, left, right), top, self.n_threads))
 
     def decision_function(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> Doubles:
         """The score of each edge; the best matching is the one with the largest sum."""
         model = self._fitted()
-        return model.scores(self._asked(table(X, _IDS), problem, left, right), self.n_threads)
+        return model.scores(self._asked(self._table(X), problem, left, right), self.n_threads)
 
     def predict_proba(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> Doubles:
         """The probability of each edge to be matched; a warning says where they are approximate."""
         model = self._fitted()
-        chances, how = model.probabilities(self._asked(table(X, _IDS), problem, left, right), self.n_threads)
+        chances, how = model.probabilities(self._asked(self._table(X), problem, left, right), self.n_threads)
         self._told(how)
         return chances
 
     def how(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> dict[str, Any]:
         """How `predict_proba` finds the probabilities of these problems: as `how_` says it of the fit."""
         model = self._fitted()
-        return self._told(model.probabilities(self._asked(table(X, _IDS), problem, left, right), self.n_threads)[1])
+        return self._told(model.probabilities(self._asked(self._table(X), problem, left, right), self.n_threads)[1])
 
     def _told(self, text: str) -> dict[str, Any]:
         """How probabilities were found, with a warning to the caller's caller where they are approximate."""
@@ -206,7 +261,7 @@ class Matcher(Estimator):
         `check` is 1 for the most doubtful match of a problem. Probabilities are NaN where the model has none, and a
         warning says where they are approximate.
         """
-        model, data = self._fitted(), table(X, _IDS)
+        model, data = self._fitted(), self._table(X)
         found, how = model.matches(self._asked(data, problem, left, right), self.n_threads)
         self._told(how)
         what = ("row", "score", "probability", "margin", "check")
@@ -217,7 +272,7 @@ class Matcher(Estimator):
 
         A warning says where probabilities are approximate.
         """
-        model, data = self._fitted(), table(X, _IDS)
+        model, data = self._fitted(), self._table(X)
         (rows, of_right, chances), how = model.unmatched(self._asked(data, problem, left, right), self.n_threads)
         self._told(how)
         named = self._named(data, (problem, left, right), rows)
@@ -233,7 +288,7 @@ class Matcher(Estimator):
         `f1`.
         """
         model = self._fitted()
-        data = self._asked(table(X, _IDS), problem, left, right)
+        data = self._asked(self._table(X), problem, left, right)
         metric = self.choose_by or ("accuracy" if model.null is None else "f1")
         truth = column(y, "y", len(data[3]), gaps=True)
         return model.measure(data, truth, metric, self.n_threads)
@@ -245,7 +300,7 @@ class Matcher(Estimator):
 
         The largest come first, and the contributions add up to the difference of the two scores.
         """
-        reasons = self._fitted().explain(self._asked(table(X, _IDS), problem, left, right), above, below)
+        reasons = self._fitted().explain(self._asked(self._table(X), problem, left, right), above, below)
         known = self.facts_["features"]["names"]
         columns = list(zip(*reasons, strict=True))
         what = ("above", "below", "difference", "weight", "contribution")

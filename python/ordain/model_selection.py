@@ -10,7 +10,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from . import metrics
-from ._input import Ints, ids, queries_of
+from ._input import Ints, columns_of, ids, queries_of
 
 
 class QueryKFold(BaseCrossValidator):  # type: ignore[misc, unused-ignore]
@@ -39,20 +39,58 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc, unused-ignore]
 
     def split(self, X: Any, y: Any = None, groups: Any = None, qid: Any = None) -> Iterator[tuple[Ints, Ints]]:
         """The rows to train on and to test on, fold by fold."""
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
         qid = groups if qid is None else qid
         qid = queries_of(X) if qid is None else qid
         if qid is None:
             raise ValueError("QueryKFold: expected qid=, groups=, or a frame with a column named qid, found none")
-        _, first, of = np.unique(np.asarray(ids(qid, "qid", n)), return_index=True, return_inverse=True)
-        number = np.argsort(np.argsort(first))
-        if not 2 <= self.n_splits <= len(first):
-            raise ValueError(f"n_splits: expected 2 to {len(first)}, the number of queries, found {self.n_splits}")
-        if self.shuffle:
-            number = np.random.default_rng(self.seed).permutation(len(first))[number]
-        fold = number[of] % self.n_splits
-        for k in range(self.n_splits):
-            yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        yield from _folds(self, X, qid, "qid")
+
+
+class ProblemKFold(BaseCrossValidator):  # type: ignore[misc, unused-ignore]
+    """`n_splits` folds that leave every problem of matching whole: problem i, by first appearance, is tested in fold i
+    mod `n_splits`. The problems are `problem=`, or `groups=`, or the column `problem` of a frame.
+
+    >>> import numpy as np
+    >>> from ordain import ProblemKFold
+    >>> [test.tolist() for _, test in ProblemKFold(2).split(np.zeros((4, 1)), problem=["a", "b", "a", "c"])]
+    [[0, 2, 3], [1]]
+    """
+
+    # with metadata routing on, problem comes by itself
+    __metadata_request__split = {"problem": True, "groups": True}
+
+    def __init__(self, n_splits: int = 5, *, shuffle: bool = False, seed: int = 0) -> None:
+        self.n_splits = n_splits
+        self.shuffle = shuffle
+        self.seed = seed
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None, problem: Any = None) -> int:
+        """The number of folds."""
+        return self.n_splits
+
+    def split(self, X: Any, y: Any = None, groups: Any = None, problem: Any = None) -> Iterator[tuple[Ints, Ints]]:
+        """The rows to train on and to test on, fold by fold."""
+        problem = groups if problem is None else problem
+        if problem is None and "problem" in columns_of(X):
+            problem = X["problem"]
+        if problem is None:
+            raise ValueError("ProblemKFold: expected problem=, groups=, or a frame with a column problem, found none")
+        yield from _folds(self, X, problem, "problem")
+
+
+def _folds(by: Any, X: Any, values: Any, what: str) -> Iterator[tuple[Ints, Ints]]:
+    """The folds of a splitter that leaves units whole."""
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    _, first, of = np.unique(np.asarray(ids(values, what, n)), return_index=True, return_inverse=True)
+    number = np.argsort(np.argsort(first))
+    if not 2 <= by.n_splits <= len(first):
+        units = "queries" if what == "qid" else "problems"
+        raise ValueError(f"n_splits: expected 2 to {len(first)}, the number of {units}, found {by.n_splits}")
+    if by.shuffle:
+        number = np.random.default_rng(by.seed).permutation(len(first))[number]
+    fold = number[of] % by.n_splits
+    for k in range(by.n_splits):
+        yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
 
 
 class QueryScorer:
@@ -108,4 +146,4 @@ def query_scorer(metric: str, convention: str = "standard", **rules: Any) -> Que
     return QueryScorer(metric, convention, **rules)
 
 
-__all__ = ["QueryKFold", "QueryScorer", "ndcg_scorer", "query_scorer"]
+__all__ = ["ProblemKFold", "QueryKFold", "QueryScorer", "ndcg_scorer", "query_scorer"]

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from . import _ordain, metrics
 from ._base import Callback, Estimator, _read
-from ._input import Doubles, Ids, Ints, Table, both, column, ids, joined, queries_of, sizes, table
+from ._folds import need_whole
+from ._input import (
+    Doubles,
+    Ids,
+    Ints,
+    Table,
+    both,
+    column,
+    columns_of,
+    framed,
+    ids,
+    joined,
+    named,
+    one_set,
+    sizes,
+    table,
+    wants_frame,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -37,6 +54,15 @@ def _weights(sample_weight: Any, n: int) -> Doubles:
     return weight
 
 
+def _ranks(scores: Doubles, of: Ints) -> Ints:
+    """The rank of each row within its query, 1 for the best; equal scores stand in the order of the rows."""
+    order = np.lexsort((-scores, of))
+    starts = np.flatnonzero(np.diff(of[order], prepend=-1))
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order))) + 1
+    return ranks
+
+
 class Ranker(Estimator):
     """What all rankers share.
 
@@ -58,17 +84,14 @@ class Ranker(Estimator):
     def _queries(self, table: Table, qid: Any, group: Any = None, needed: bool = True) -> Ids | None:
         """The query of each row."""
         n = table.shape[0]
-        given = [
-            what
-            for what, x in (("qid=", qid), ("group=", group), ("a column qid", table.taken.get("qid")))
-            if x is not None
-        ]
+        own = next(iter(table.taken.values()), None)
+        given = [what for what, x in (("qid=", qid), ("group=", group), ("a column qid", own)) if x is not None]
         if len(given) > 1:
             raise ValueError(f"expected the queries of the rows once, found {' and '.join(given)}")
         if group is not None:
             return sizes(group, n)
         if given:
-            return ids(table.taken["qid"] if qid is None else qid, "qid", n)
+            return ids(own if qid is None else qid, "qid", n)
         if needed and not self.single_query:
             raise ValueError(
                 f"{type(self).__name__} needs to know which query a row belongs to: give qid= (one id for each row), "
@@ -84,23 +107,44 @@ class Ranker(Estimator):
         qid: Any = None,
         *,
         group: Any = None,
-        eval_set: tuple[Any, ...] | None = None,
+        ignore: Iterable[str] = (),
+        eval_set: Any = None,
         callbacks: Iterable[Callback] | Callback | None = None,
     ) -> Self:
         """Learns from rows `X` with relevance `y`, the higher the better.
+
+        Of a frame `y` and `qid` may be names of columns, and `ignore` are columns to leave out; the model remembers
+        them, so that `predict` takes a frame with the same columns.
 
         What is `"auto"` is chosen on the queries of `eval_set=(X, y, qid)`, else on every fifth query, and the model is
         then fitted on all of them (`refit=False`: on the training part alone). `callbacks` are called with the share of
         the work that is done and a word on it; a true answer stops the fit. Ctrl-C stops it too: the model is then the
         best so far, and KeyboardInterrupt goes on.
         """
-        return self._fit(X, y, qid, group, None, eval_set, callbacks)
+        return self._fit(X, y, qid, group, None, ignore, eval_set, callbacks)
 
     def _fit(
-        self, X: Any, y: Any, qid: Any, group: Any, sample_weight: Any, eval_set: tuple[Any, ...] | None, callbacks: Any
+        self,
+        X: Any,
+        y: Any,
+        qid: Any,
+        group: Any,
+        sample_weight: Any,
+        ignore: Iterable[str],
+        eval_set: Any,
+        callbacks: Any,
     ) -> Self:
         settings, run = self._settings(), self._run(callbacks)
-        data = table(X, ("qid",))
+        need_whole("query", "QueryKFold", qid if isinstance(qid, str) else "qid")
+        names, left = named(X, {"label": y, "query": qid, "weight": sample_weight}, ignore)
+        run["columns"] |= names | {"ignore": left}
+        if "label" in names:
+            y = X[names["label"]]
+        if "weight" in names:
+            sample_weight = X[names["weight"]]
+        if "query" in names:
+            qid = None
+        data = self._table(X, names | {"ignore": left})
         if y is None:
             name = type(self).__name__
             raise ValueError(
@@ -114,7 +158,8 @@ class Ranker(Estimator):
         weight = None if sample_weight is None else _weights(sample_weight, n)
         valid = None
         if eval_set is not None:
-            data, grades, queries, weight = self._joined(data, grades, queries, weight, eval_set)
+            roles = names | {"ignore": left}
+            data, grades, queries, weight = self._joined(data, grades, queries, weight, one_set(eval_set), roles)
             valid = n
         model, raised = _ordain.fit_rank(
             self._method, settings, data.rows, data.names, grades, queries, weight, valid, run
@@ -122,32 +167,63 @@ class Ranker(Estimator):
         return self._keep(model, data, raised)
 
     def _joined(
-        self, data: Table, grades: Doubles, queries: Ids | None, weight: Doubles | None, eval_set: tuple[Any, ...]
+        self,
+        data: Table,
+        grades: Doubles,
+        queries: Ids | None,
+        weight: Doubles | None,
+        eval_set: tuple[Any, ...],
+        roles: dict[str, Any],
     ) -> tuple[Table, Doubles, Ids | None, Doubles | None]:
         """Training and validation rows as one table."""
-        if not isinstance(eval_set, (tuple, list)) or not 2 <= len(eval_set) <= 3:
+        if len(eval_set) == 1 and "label" in roles:
+            eval_set = (eval_set[0], roles["label"])
+        if not 2 <= len(eval_set) <= 3:
             raise ValueError(
                 f"eval_set: expected (X, y, qid), or (X, y) of frames with a column qid, found {eval_set!r:.80}"
             )
-        more = table(eval_set[0], ("qid",))
+        if isinstance(eval_set[1], str):
+            eval_set = (eval_set[0], eval_set[0][eval_set[1]], *eval_set[2:])
+        more = self._table(eval_set[0], roles)
         rows, m = joined(data, more), more.shape[0]
-        of = self._queries(more, eval_set[2] if len(eval_set) == 3 else None)
+        other = eval_set[2] if len(eval_set) == 3 and not isinstance(eval_set[2], str) else None
+        of = self._queries(more, other)
         all_queries = None if queries is None or of is None else both(queries, of)
         if weight is not None:
             weight = np.concatenate([weight, np.ones(m)])
         return rows, np.concatenate([grades, column(eval_set[1], "y of eval_set", m)]), all_queries, weight
 
+    def _table(self, X: Any, roles: Mapping[str, Any]) -> Table:
+        """Features of a frame whose other columns have these roles; the queries are put aside."""
+        leave = [roles[what] for what in ("label", "weight", "id") if what in roles]
+        return table(X, (roles.get("query", "qid"),), [*leave, *roles.get("ignore", ())])
+
     def _asked(self, X: Any, qid: Any, needed: bool) -> tuple[Any, list[str] | None, Ids | None]:
-        data = table(X, ("qid",))
+        data = self._table(X, self.columns_)
         return data.rows, self._aligned(data), self._queries(data, qid, needed=needed)
 
-    def predict(self, X: Any, qid: Any = None) -> Doubles:
+    def predict(self, X: Any, qid: Any = None, *, output: str = "array") -> Any:
         """The score of each row, in the order of the rows; within a query the highest comes first.
 
         `qid` is needed where a score depends on the query: with `scale="query"`, `scale="minmax"` or `blocks=True`.
+        `output="frame"` gives a frame of the library that `X` is from, with the columns `query`, `rank` and `score`.
         """
         model = self._fitted()
+        if wants_frame(output):
+            return self._framed(X, qid)
         return model.scores(*self._asked(X, qid, model.by_query), self.n_threads)
+
+    def _framed(self, X: Any, qid: Any) -> Any:
+        scores, of = self._scored(X, qid)
+        names = self._given_queries(X, qid, len(of))
+        return framed({"query": names, "rank": _ranks(scores, of), "score": scores}, X)
+
+    def _given_queries(self, X: Any, qid: Any, n: int) -> list[Any]:
+        """The query of each row, as it was given."""
+        if qid is None:
+            column = self.columns_.get("query", "qid")
+            qid = X[column] if column in columns_of(X) else None
+        return [0] * n if qid is None else np.asarray(qid).tolist()
 
     def answers(
         self, X: Any, qid: Any = None, *, top: int | None = None, probabilities: bool = False
@@ -161,12 +237,7 @@ class Ranker(Estimator):
 
     def rank(self, X: Any, qid: Any = None) -> Ints:
         """The rank of each row within its query, 1 for the best; equal scores stand in the order of the rows."""
-        scores, of = self._scored(X, qid)
-        order = np.lexsort((-scores, of))
-        starts = np.flatnonzero(np.diff(of[order], prepend=-1))
-        ranks = np.empty(len(order), dtype=np.int64)
-        ranks[order] = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order))) + 1
-        return ranks
+        return _ranks(*self._scored(X, qid))
 
     def top_k(self, X: Any, qid: Any = None, k: int = 10) -> dict[Any, Ints]:
         """For each query the rows of its `k` best documents, best first."""
@@ -175,8 +246,7 @@ class Ranker(Estimator):
         scores, of = self._scored(X, qid)
         order = np.lexsort((-scores, of))
         starts = np.flatnonzero(np.diff(of[order], prepend=-1))
-        names = queries_of(X) if qid is None else qid
-        names = [0] * len(of) if names is None else np.asarray(names).tolist()
+        names = self._given_queries(X, qid, len(of))
         return {names[rows[0]]: rows[:k] for rows in np.split(order, starts[1:])}
 
     def _scored(self, X: Any, qid: Any) -> tuple[Doubles, Ints]:
@@ -192,6 +262,7 @@ class Ranker(Estimator):
         With `sample_weight` a query counts as much as the mean weight of its rows.
         """
         model = self._fitted()
+        y = X[y] if isinstance(y, str) else y
         rows, names, queries = self._asked(X, qid, True)
         scores = model.scores(rows, names, queries, self.n_threads)
         n = len(scores)
@@ -316,7 +387,8 @@ class RankSVM(Ranker):
         *,
         group: Any = None,
         sample_weight: Any = None,
-        eval_set: tuple[Any, ...] | None = None,
+        ignore: Iterable[str] = (),
+        eval_set: Any = None,
         callbacks: Iterable[Callback] | Callback | None = None,
     ) -> Self:
         """Learns as `Ranker.fit` does; a pair counts as much as the geometric mean of the weights of its two rows.
@@ -324,7 +396,7 @@ class RankSVM(Ranker):
         So a weight that all rows of a query have is the weight of the query. A row of weight 0 is no part of any pair.
         Models with a kernel take no weights.
         """
-        return self._fit(X, y, qid, group, sample_weight, eval_set, callbacks)
+        return self._fit(X, y, qid, group, sample_weight, ignore, eval_set, callbacks)
 
 
 class RankMatch(Ranker):

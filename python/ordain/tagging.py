@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _ordain
 from ._base import Callback, Estimator, _read
-from ._input import Doubles, Ints, joined, table
+from ._input import Doubles, Ints, framed, joined, named, one_set, table, wants_frame
 from ._labels import Labels, Lists, labels
 from ._labels import joined as joined_labels
 
@@ -67,10 +67,11 @@ class Tagger(Estimator):
         X: Any,
         Y: Any = None,
         *,
-        eval_set: tuple[Any, Any] | None = None,
+        ignore: Iterable[str] = (),
+        eval_set: Any = None,
         callbacks: Iterable[Callback] | Callback | None = None,
     ) -> Self:
-        """Learns from rows `X` with labels `Y`.
+        """Learns from rows `X` with labels `Y`; `ignore` are columns of a frame to leave out, here and in `predict`.
 
         What is `"auto"` is chosen on the items of `eval_set=(X, Y)`, else on every fifth item, and the model is then
         fitted on all of them (`refit=False`: on the training part alone). `callbacks` are called with the share of the
@@ -78,7 +79,9 @@ class Tagger(Estimator):
         so far, and KeyboardInterrupt goes on.
         """
         settings, run = self._settings(), self._run(callbacks)
-        data = table(X)
+        _, left = named(X, {}, ignore)
+        run["columns"]["ignore"] = left
+        data = table(X, (), left)
         if Y is None:
             name = type(self).__name__
             raise ValueError(
@@ -87,9 +90,10 @@ class Tagger(Estimator):
         of = labels(Y, data.shape[0])
         valid = None
         if eval_set is not None:
+            eval_set = one_set(eval_set)
             if len(eval_set) != 2:
                 raise ValueError(f"eval_set: expected (X, Y), found {len(eval_set)} parts")
-            valid, more = data.shape[0], table(eval_set[0])
+            valid, more = data.shape[0], table(eval_set[0], (), left)
             data = joined(data, more)
             of = joined_labels(of, labels(eval_set[1], more.shape[0], "Y of eval_set"))
         model, raised = _ordain.fit_labels(
@@ -121,7 +125,7 @@ class Tagger(Estimator):
         return [name for name in super()._open() if name != "link_lambda" or links]
 
     def _asked(self, X: Any) -> tuple[Any, list[str] | None]:
-        data = table(X)
+        data = table(X, (), self.columns_.get("ignore", ()))
         return data.rows, self._aligned(data)
 
     def _answers(self, answers: Sequence[Answers | None] | None, n: int) -> tuple[Lists, Any] | None:
@@ -146,16 +150,20 @@ class Tagger(Estimator):
         return (np.array(starts, np.int64), np.array(asked, np.int64)), np.array(yes, np.bool_)
 
     def _said(self, X: Any, answers: Sequence[Answers | None] | None) -> tuple[Any, ...]:
-        data = table(X)
+        data = table(X, (), self.columns_.get("ignore", ()))
         return data.rows, self._aligned(data), self._answers(answers, data.shape[0]), self.n_threads
 
-    def predict(self, X: Any, answers: Sequence[Answers | None] | None = None) -> np.ndarray[Any, np.dtype[np.int8]]:
+    def predict(self, X: Any, answers: Sequence[Answers | None] | None = None, *, output: str = "array") -> Any:
         """The labels of each row: an array of 1 and 0 with a column for each label, in the order of `classes_`.
 
         `answers` says of each row what is known, as `{label: True or False}`: such labels are in the set, or not.
+        `output="frame"` gives a frame of the library that `X` is from, with a column for each label.
         """
         places = self._fitted().chosen(*self._said(X, answers))
-        return (places > 0).astype(np.int8)
+        chosen = (places > 0).astype(np.int8)
+        if not wants_frame(output):
+            return chosen
+        return framed({str(name): chosen[:, j] for j, name in enumerate(self.classes_)}, X)
 
     def answers(self, X: Any, *, top: int | None = None) -> list[dict[str, Any]]:
         """The ranked labels of each row, as the documents that `ordain predict --json` prints."""
@@ -209,7 +217,7 @@ class Tagger(Estimator):
         it thinks itself. Labels that it does not know are left out.
         """
         model = self._fitted()
-        data = table(X)
+        data = table(X, (), self.columns_.get("ignore", ()))
         of: Labels = labels(Y, data.shape[0])
         known: list[str] = self.facts_["labels"]
         names, lacks = of.named(known), of.lacks(known)
@@ -263,7 +271,7 @@ class Tagger(Estimator):
         difference of `label_scores`; links have a sum of their own.
         """
         model = self._fitted()
-        data = table(X)
+        data = table(X, (), self.columns_.get("ignore", ()))
         n = data.shape[0]
         if not -n <= item < n:
             raise ValueError(f"item: expected a row of X, found {item} of {n}")

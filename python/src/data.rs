@@ -5,8 +5,8 @@ use crate::work::reading;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use ordain::data::synthetic::{Linkage, Scenes, Synthetic};
 use ordain::data::{
-    Columns, LabelReading, LabelSet, MatchReading, MatchSet, Missing, PointFeature, RankSet, Split, Truth, read_labels,
-    read_matches, read_parts,
+    Columns, LabelReading, LabelSet, MatchReading, MatchSet, Missing, PointFeature, RankReading, RankSet, Roles, Split,
+    Truth, read_labels, read_matches, read_rank,
 };
 use ordain::matrix::Features;
 use pyo3::exceptions::PyValueError;
@@ -71,8 +71,33 @@ fn names(columns: &Columns) -> Option<Vec<String>> {
 fn gaps(missing: &str) -> PyResult<(Missing, Option<Missing>)> {
     match missing {
         "nan" => Ok((Missing::Mean, None)),
-        "error" | "zero" | "mean" => crate::model::missing(missing).map(|missing| (missing, Some(missing))),
-        _ => Err(raised(ordain::Error::unknown("missing", missing, ["error", "zero", "mean", "nan"]))),
+        "error" | "zero" | "mean" | "indicator" => {
+            crate::model::missing(missing).map(|missing| (missing, Some(missing)))
+        }
+        _ => Err(raised(ordain::Error::unknown("missing", missing, ["error", "zero", "mean", "indicator", "nan"]))),
+    }
+}
+
+/// Which columns of a table mean what, as the package says it.
+#[derive(Clone, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Named {
+    label: Option<String>,
+    query: Option<String>,
+    id: Option<String>,
+    weight: Option<String>,
+    problem: Option<String>,
+    left: Option<String>,
+    right: Option<String>,
+    matched: Option<String>,
+    ignore: Vec<String>,
+    features: Option<Vec<String>>,
+}
+
+impl Named {
+    pub(crate) fn roles(&self) -> Roles {
+        let Self { label, query, id, weight, problem, left, right, matched, ignore, features } = self.clone();
+        Roles { label, query, id, weight, problem, left, right, matched, ignore, features }
     }
 }
 
@@ -181,13 +206,15 @@ type Documents<'py> = (
 pub(crate) fn read_letor<'py>(
     py: Python<'py>,
     path: PathBuf,
+    columns: Named,
     missing: &str,
     n_features: Option<usize>,
     sparse: bool,
 ) -> PyResult<Documents<'py>> {
     let (missing, fill) = gaps(missing)?;
     let mut set = reading(py, move || {
-        let (mut set, _) = read_parts(&[vec![path]], missing)?;
+        let reading = RankReading { missing, roles: columns.roles(), model: None };
+        let (mut set, _) = read_rank(&[vec![path]], &reading)?;
         if let Some(n) = n_features {
             numbered(&mut set, n)?;
         }
@@ -251,14 +278,13 @@ pub(crate) fn read_multilabel<'py>(
     path: PathBuf,
     labels: Option<String>,
     category: Option<String>,
-    id: Option<String>,
-    ignore: Vec<String>,
+    columns: Named,
     missing: &str,
     sparse: bool,
 ) -> PyResult<Items<'py>> {
     let (missing, fill) = gaps(missing)?;
     let set = reading(py, move || {
-        let reading = LabelReading { missing, labels, known: vec![], category, id, ignore };
+        let reading = LabelReading { missing, labels, category, roles: columns.roles(), ..LabelReading::default() };
         let (mut set, _) = read_labels(&[vec![path]], &reading)?;
         if let Some(fill) = fill {
             let all = set.all();
@@ -284,6 +310,7 @@ pub(crate) fn read_matching<'py>(
     path: PathBuf,
     pairs: Option<PathBuf>,
     features: &str,
+    columns: Named,
     split: Option<&str>,
     missing: &str,
 ) -> PyResult<Edges<'py>> {
@@ -304,7 +331,7 @@ pub(crate) fn read_matching<'py>(
         ));
     }
     let set = reading(py, move || {
-        let reading = MatchReading { missing, features, pairs, only };
+        let reading = MatchReading { missing, features, pairs, only, roles: columns.roles(), model: None };
         let (mut set, _) = read_matches(&[vec![path]], &reading)?;
         if let Some(fill) = fill {
             let all = set.all();

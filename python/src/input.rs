@@ -1,8 +1,10 @@
 //! Arrays of Python as features and queries.
 
+use crate::model::Run;
 use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use ordain::data::{Columns, Missing, RankSet};
 use ordain::matrix::{Csr, Features, Matrix};
+use ordain::task::Inputs;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::collections::HashMap;
@@ -117,7 +119,7 @@ pub(crate) fn check_finite(features: &Features, columns: &Columns, missing: Miss
         });
         if let Some((j, x)) = wrong {
             let name = if columns.numbered { String::new() } else { format!(" (feature {:?})", columns.names[j]) };
-            let cure = if x.is_nan() { "; missing=\"zero\" or \"mean\" fills gaps" } else { "" };
+            let cure = if x.is_nan() { "; missing=\"zero\", \"mean\" or \"indicator\" fills gaps" } else { "" };
             let found = match x {
                 _ if x.is_nan() => "NaN",
                 f32::INFINITY => "inf (infinity, or more than float32 holds)",
@@ -132,18 +134,20 @@ pub(crate) fn check_finite(features: &Features, columns: &Columns, missing: Miss
 }
 
 /// Features to learn from, looked at for values that are not finite.
-pub(crate) fn learned(x: &Rows<'_>, names: Option<Vec<String>>, missing: Missing) -> PyResult<(Features, Columns)> {
+pub(crate) fn learned(x: &Rows<'_>, names: Option<Vec<String>>, run: &Run<'_>) -> PyResult<(Features, Columns)> {
     let features = features(x)?;
-    let columns = columns(names, features.cols());
-    check_finite(&features, &columns, missing)?;
+    let columns = Columns { roles: run.columns.roles(), ..columns(names, features.cols()) };
+    check_finite(&features, &columns, run.missing()?)?;
     Ok((features, columns))
 }
 
-/// Features for a model with the columns `known`, whose names they take where they have none of their own.
-pub(crate) fn asked(x: &Rows<'_>, names: Option<Vec<String>>, known: &Columns) -> PyResult<(Features, Columns)> {
+/// Features for a model, whose names they take where they have none of their own.
+pub(crate) fn asked(x: &Rows<'_>, names: Option<Vec<String>>, model: &Inputs) -> PyResult<(Features, Columns)> {
     let features = features(x)?;
     let columns = match names {
-        None if features.cols() == known.names.len() => known.clone(),
+        None if features.cols() == model.given().len() => {
+            Columns { names: model.given().to_vec(), ..model.columns.clone() }
+        }
         names => columns(names, features.cols()),
     };
     Ok((features, columns))

@@ -54,7 +54,7 @@ pub(crate) fn fit_labels(
         let known = Annotate::METHODS.iter().map(|(name, _)| *name);
         return Err(raised(ordain::Error::unknown("method that annotates", name, known)));
     };
-    let set = labelled(learned(&x, names, run.missing()?)?, labels, &yes, unknown.as_ref())?;
+    let set = labelled(learned(&x, names, &run)?, labels, &yes, unknown.as_ref())?;
     let first = valid_from.unwrap_or(set.len());
     let (fitted, raise) = run.fit::<Annotate>(py, &method, set, first, valid_from.is_some())?;
     Ok((Annotator { fitted }, raise))
@@ -93,7 +93,7 @@ impl Annotator {
     /// Features that the model was given.
     fn features(&self, x: &Rows<'_>, names: Option<Vec<String>>) -> PyResult<(Features, Columns)> {
         let annotator = &self.fitted.model;
-        let (features, columns) = asked(x, names, &annotator.inputs.columns)?;
+        let (features, columns) = asked(x, names, &annotator.inputs)?;
         check_finite(&features, &columns, annotator.inputs.missing)?;
         Ok((features, columns))
     }

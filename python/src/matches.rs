@@ -197,7 +197,7 @@ pub(crate) fn fit_match(
         let known = Match::METHODS.iter().map(|(name, _)| *name);
         return Err(raised(ordain::Error::unknown("matching method", name, known)));
     };
-    let (features, columns) = learned(&x, names, run.missing()?)?;
+    let (features, columns) = learned(&x, names, &run)?;
     let from = valid_from.unwrap_or(features.rows());
     let (truth, ends) = (y.as_slice()?, ends(problem.as_ref(), &left, &right)?);
     let made = py.detach(|| Edges::new(features, columns, Some(truth), ends, from));
@@ -221,7 +221,7 @@ impl Matcher {
         y: Option<&PyReadonlyArray1<'_, f64>>,
     ) -> PyResult<ReadyEdges> {
         let matcher = &self.fitted.model;
-        let (features, columns) = asked(&x, names, &matcher.inputs.columns)?;
+        let (features, columns) = asked(&x, names, &matcher.inputs)?;
         check_finite(&features, &columns, matcher.inputs.missing)?;
         let rows = features.rows();
         let (y, ends) = (y.map(|y| y.as_slice()).transpose()?, ends(problem.as_ref(), &left, &right)?);

@@ -50,7 +50,8 @@ pub(crate) fn measure<'py>(
     }
     // rows without features: only who belongs to which query counts
     let bare = Features::Sparse(Csr::new(vec![0; rows], vec![], vec![], 0));
-    let (set, _) = rank_set(bare, Columns { names: vec![], numbered: true }, Some(&y), qid.as_ref(), rows)?;
+    let (set, _) =
+        rank_set(bare, Columns { names: vec![], numbered: true, ..Columns::default() }, Some(&y), qid.as_ref(), rows)?;
     let max_grade = grades.iter().fold(0.0f64, |a, &b| a.max(b));
     let values = work(py, None, || {
         let stored: Vec<f64> = (0..rows).map(|row| scores[set.input_row(row)]).collect();

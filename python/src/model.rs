@@ -1,5 +1,6 @@
 //! What all models share: names of methods and settings, what is in a file, loading.
 
+use crate::data::Named;
 use crate::labels::Annotator;
 use crate::matches::Matcher;
 use crate::raised;
@@ -42,7 +43,8 @@ pub(crate) fn missing(name: &str) -> PyResult<Missing> {
         "error" => Ok(Missing::Error),
         "zero" => Ok(Missing::Zero),
         "mean" => Ok(Missing::Mean),
-        _ => Err(raised(ordain::Error::unknown("missing", name, ["error", "zero", "mean"]))),
+        "indicator" => Ok(Missing::Indicator),
+        _ => Err(raised(ordain::Error::unknown("missing", name, ["error", "zero", "mean", "indicator"]))),
     }
 }
 
@@ -59,6 +61,8 @@ pub(crate) struct Run<'py> {
     /// The seed of whatever is random.
     pub(crate) seed: u64,
     missing: String,
+    /// The columns of a frame that were no features.
+    pub(crate) columns: Named,
     /// The number of threads; all where there is none.
     pub(crate) threads: Option<NonZeroUsize>,
     /// Who hears of it.

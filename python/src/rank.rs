@@ -46,7 +46,7 @@ pub(crate) fn fit_rank(
             Rank::METHODS.iter().map(|(name, _)| *name),
         )));
     };
-    let (features, columns) = learned(&x, names, run.missing()?)?;
+    let (features, columns) = learned(&x, names, &run)?;
     let rows = features.rows();
     let (mut set, first) = rank_set(features, columns, Some(&y), qid.as_ref(), valid_from.unwrap_or(rows))?;
     if let Some(weight) = weight {
@@ -66,7 +66,7 @@ impl Ranker {
     /// Data as the model wants them, looked at for values that are not finite.
     fn ready(&self, x: &Rows<'_>, names: Option<Vec<String>>, qid: Option<&Ids<'_>>) -> PyResult<Ready<'static, Rank>> {
         let ranker = &self.fitted.model;
-        let (features, columns) = asked(x, names, &ranker.inputs.columns)?;
+        let (features, columns) = asked(x, names, &ranker.inputs)?;
         check_finite(&features, &columns, ranker.inputs.missing)?;
         let rows = features.rows();
         let (set, _) = rank_set(features, columns, None, qid, rows)?;
@@ -88,8 +88,9 @@ impl Ranker {
         let ranker = &self.fitted.model;
         // One pass over X where queries do not matter: a weighted sum is finite only where every value is.
         if ranker.inputs.missing == Missing::Error {
-            let (features, columns) = asked(&x, names.clone(), &ranker.inputs.columns)?;
-            let made = (columns == ranker.inputs.columns)
+            let (features, columns) = asked(&x, names.clone(), &ranker.inputs)?;
+            let made = columns
+                .same(&ranker.inputs.columns)
                 .then(|| work(py, threads, || Ok(ranker.row_scores(&features).filter(|scores| all_finite(scores)))));
             if let Some(scores) = made.transpose()?.flatten() {
                 return Ok(scores.into_pyarray(py));

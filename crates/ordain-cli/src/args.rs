@@ -89,6 +89,8 @@ pub(crate) struct Fit {
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
+    pub(crate) columns: Columns,
+    #[command(flatten)]
     pub(crate) points: Points,
 }
 
@@ -115,12 +117,48 @@ pub(crate) struct Reading {
     pub(crate) labels: Option<String>,
 }
 
+/// Which columns of a table mean what. A model remembers them.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Columns of a table")]
+pub(crate) struct Columns {
+    /// The column of the grade of a document [default: label, else relevance, grade, rel, target]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) label: Option<String>,
+    /// The column of the query of a document [default: qid, else query, query_id, group]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) query: Option<String>,
+    /// The column of the id of a document or an item [default: docid, else doc_id, docno, id; of items id, else item]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) id: Option<String>,
+    /// The column of the weight of a document [default: weight]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) weight: Option<String>,
+    /// The column of the problem of an edge [default: problem]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) problem: Option<String>,
+    /// The column of the left item of an edge [default: left]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) left: Option<String>,
+    /// The column of the right item of an edge [default: right]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) right: Option<String>,
+    /// The column that says whether an edge is matched: 1, 0, or nothing where it is not known [default: matched]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) matched: Option<String>,
+    /// Columns that are left out, such as titles; names with commas in quotes
+    #[arg(long, value_name = "COLUMN,…", conflicts_with = "features")]
+    pub(crate) ignore: Option<String>,
+    /// The columns that are features; all others that have no meaning are left out [default: all others]
+    #[arg(long, value_name = "COLUMN,…")]
+    pub(crate) features: Option<String>,
+}
+
 /// How points are read, of which matching makes edges.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Points {
     /// What a pair of points is compared by: shape-context, shape-context-abs, coordinates, degree, descriptors (all other columns); a model knows its own [default: shape-context, and descriptors if there are any]
     #[arg(long, value_name = "NAME,…", help_heading = "Matching")]
-    pub(crate) features: Option<String>,
+    pub(crate) point_features: Option<String>,
     /// Which frames of points are matched with one another: CSV with the columns frame_a, frame_b and, if wanted, split (train, validate, test)
     #[arg(long, value_name = "FILE", help_heading = "Matching")]
     pub(crate) pairs: Option<PathBuf>,
@@ -134,6 +172,8 @@ pub(crate) enum MissingArg {
     Zero,
     /// It is the mean of its column in the training data
     Mean,
+    /// It is that mean, and a column NAME_missing beside each column with gaps says where they were
+    Indicator,
 }
 
 #[derive(Args, Debug)]
@@ -156,6 +196,8 @@ pub(crate) struct Predict {
     pub(crate) run: Option<String>,
     #[command(flatten)]
     pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) columns: Columns,
     #[command(flatten)]
     pub(crate) points: Points,
 }
@@ -184,6 +226,8 @@ pub(crate) struct Evaluate {
     pub(crate) metrics: Metrics,
     #[command(flatten)]
     pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) columns: Columns,
     #[command(flatten)]
     pub(crate) points: Points,
 }
@@ -294,6 +338,8 @@ pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
+    pub(crate) columns: Columns,
+    #[command(flatten)]
     pub(crate) points: Points,
 }
 
@@ -303,6 +349,8 @@ pub(crate) struct Inspect {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) columns: Columns,
     #[command(flatten)]
     pub(crate) points: Points,
 }
@@ -341,6 +389,8 @@ pub(crate) struct Convert {
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
+    pub(crate) columns: Columns,
+    #[command(flatten)]
     pub(crate) points: Points,
     #[command(flatten)]
     pub(crate) items: Items,
@@ -358,12 +408,6 @@ pub(crate) struct Items {
     /// At most this many items of each category, the first; of labels an item is taken while one of its labels has room
     #[arg(long, value_name = "K", requires = "queries", help_heading = "Queries of items", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) per_category: Option<u32>,
-    /// The column of the ids of items [default: id, else item, else items are numbered from 1]
-    #[arg(long, value_name = "COLUMN", requires = "queries", help_heading = "Queries of items")]
-    pub(crate) id: Option<String>,
-    /// Columns that are no features, such as names; names with commas in quotes
-    #[arg(long, value_name = "COLUMN,…", requires = "queries", help_heading = "Queries of items")]
-    pub(crate) ignore: Option<String>,
     /// Only this many labels, the commonest
     #[arg(long, value_name = "N", requires = "queries", help_heading = "Queries of items", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) commonest: Option<u32>,

@@ -2,7 +2,7 @@
 
 use crate::args;
 use anyhow::Result;
-use ordain::data::{Holds, LabelReading, MatchReading, Missing, PointFeature};
+use ordain::data::{Holds, LabelReading, MatchReading, Missing, PointFeature, RankReading, Roles};
 use ordain::method::{Annotate, AnyMethod, Match, Rank};
 use ordain::metric::{Convention, Discount, Empty, Gain, Metric, Short, Ties};
 use ordain::task::{Task, Words};
@@ -53,13 +53,36 @@ struct Rule {
 
 const POINTS: fn(&str, &Words) -> String =
     |option, _| format!("{option} is for points, which matchmap and matchmargin match");
+const OF_DOCUMENTS: fn(&str, &Words) -> String =
+    |option, words| format!("{option} names a column of documents; here are {}: leave it out", words.unit[1]);
+const OF_EDGES: fn(&str, &Words) -> String =
+    |option, words| format!("{option} names a column of edges; here are {}: leave it out", words.unit[1]);
 const RULES_OF_METRICS: fn(&str, &Words) -> String =
     |option, _| format!("{option} is for metrics of rankings and labels; those of matches have one rule: leave it out");
 const WITH_CONVENTIONS: &[Holds] = &[Holds::Queries, Holds::Items];
 
 /// The table of options and tasks: every refusal of an option by a task is made here.
 const RULES: &[Rule] = &[
-    Rule { option: "--features", tasks: &[Holds::Problems], otherwise: POINTS },
+    Rule { option: "--point-features", tasks: &[Holds::Problems], otherwise: POINTS },
+    Rule { option: "--label", tasks: &[Holds::Queries], otherwise: OF_DOCUMENTS },
+    Rule { option: "--query", tasks: &[Holds::Queries], otherwise: OF_DOCUMENTS },
+    Rule { option: "--weight", tasks: &[Holds::Queries], otherwise: OF_DOCUMENTS },
+    Rule {
+        option: "--id",
+        tasks: &[Holds::Queries, Holds::Items],
+        otherwise: |_, _| {
+            "--id is for documents and items; the items of an edge are named by --left and --right".into()
+        },
+    },
+    Rule { option: "--problem", tasks: &[Holds::Problems], otherwise: OF_EDGES },
+    Rule { option: "--left", tasks: &[Holds::Problems], otherwise: OF_EDGES },
+    Rule { option: "--right", tasks: &[Holds::Problems], otherwise: OF_EDGES },
+    Rule { option: "--matched", tasks: &[Holds::Problems], otherwise: OF_EDGES },
+    Rule {
+        option: "--labels",
+        tasks: &[Holds::Items],
+        otherwise: |_, words| format!("--labels is for items with labels; this {}: leave it out", words.does),
+    },
     Rule { option: "--pairs", tasks: &[Holds::Problems], otherwise: POINTS },
     Rule {
         option: "--check",
@@ -67,7 +90,7 @@ const RULES: &[Rule] = &[
         otherwise: |_, _| "--check is for models that match; this one does not: use --top K".into(),
     },
     Rule {
-        option: "--left",
+        option: "--left of explain",
         tasks: &[Holds::Problems],
         otherwise: |_, _| "--left is for models that match; this one does not: use --above and --below".into(),
     },
@@ -109,12 +132,29 @@ fn allow(task: &Words, given: &[(&str, bool)]) -> Result<()> {
 }
 
 fn points(points: &args::Points) -> [(&'static str, bool); 2] {
-    [("--features", points.features.is_some()), ("--pairs", points.pairs.is_some())]
+    [("--point-features", points.point_features.is_some()), ("--pairs", points.pairs.is_some())]
+}
+
+/// Refuses columns and labels that the data of a task do not have.
+fn columns(task: &Words, columns: &args::Columns, reading: &args::Reading) -> Result<()> {
+    let given = [
+        ("--label", &columns.label),
+        ("--query", &columns.query),
+        ("--id", &columns.id),
+        ("--weight", &columns.weight),
+        ("--problem", &columns.problem),
+        ("--left", &columns.left),
+        ("--right", &columns.right),
+        ("--matched", &columns.matched),
+        ("--labels", &reading.labels),
+    ];
+    allow(task, &given.map(|(option, value)| (option, value.is_some())))
 }
 
 /// What can be refused of a fit before any file is read.
 pub(crate) fn check_fit(args: &args::Fit, method: &AnyMethod) -> Result<()> {
     allow(method.task(), &points(&args.points))?;
+    columns(method.task(), &args.columns, &args.reading)?;
     if args.resume && !method.resumes() && method.task().file != Holds::Queries {
         return Err(Usage(format!(
             "--resume: {} cannot go on from an interrupted model: leave it out and fit anew",
@@ -133,8 +173,8 @@ pub(crate) fn check_fit(args: &args::Fit, method: &AnyMethod) -> Result<()> {
 
 /// A model has its own features of points.
 fn no_features(points: &args::Points) -> Result<()> {
-    match points.features {
-        Some(_) => Err(Usage("a model knows the features that it takes: leave out --features".into()).into()),
+    match points.point_features {
+        Some(_) => Err(Usage("a model knows the features that it takes: leave out --point-features".into()).into()),
         None => Ok(()),
     }
 }
@@ -142,11 +182,12 @@ fn no_features(points: &args::Points) -> Result<()> {
 pub(crate) fn check_predict(args: &args::Predict, task: &Words) -> Result<()> {
     allow(task, &[("--check", args.check.is_some()), ("--run", args.run.is_some())])?;
     allow(task, &points(&args.points))?;
+    columns(task, &args.columns, &args.reading)?;
     no_features(&args.points)
 }
 
 pub(crate) fn check_explain(args: &args::Explain, task: &Words) -> Result<()> {
-    allow(task, &[("--left", args.left.is_some())])?;
+    allow(task, &[("--left of explain", args.left.is_some())])?;
     allow(task, &points(&args.points))?;
     no_features(&args.points)?;
     if args.query.is_none() && task.file != Holds::Problems {
@@ -167,19 +208,23 @@ pub(crate) fn check_explain(args: &args::Explain, task: &Words) -> Result<()> {
 
 pub(crate) fn check_evaluate(args: &args::Evaluate, task: &Words, model: bool) -> Result<()> {
     allow(task, &points(&args.points))?;
+    columns(task, &args.columns, &args.reading)?;
     if model { no_features(&args.points) } else { Ok(()) }
 }
 
 pub(crate) fn check_compare(args: &args::Compare, task: &Words) -> Result<()> {
     allow(task, &[("--folds", args.folds.is_some())])?;
+    columns(task, &args.columns, &args.reading)?;
     allow(task, &points(&args.points))
 }
 
 pub(crate) fn check_inspect(args: &args::Inspect, task: &Words) -> Result<()> {
+    columns(task, &args.columns, &args.reading)?;
     allow(task, &points(&args.points))
 }
 
 pub(crate) fn check_convert(args: &args::Convert, task: &Words) -> Result<()> {
+    columns(task, &args.columns, &args.reading)?;
     allow(task, &points(&args.points))
 }
 
@@ -285,21 +330,61 @@ pub(crate) fn missing(args: &args::Reading) -> Missing {
         None | Some(args::MissingArg::Error) => Missing::Error,
         Some(args::MissingArg::Zero) => Missing::Zero,
         Some(args::MissingArg::Mean) => Missing::Mean,
+        Some(args::MissingArg::Indicator) => Missing::Indicator,
     }
 }
 
-/// How items with labels are read.
-pub(crate) fn label_reading(args: &args::Reading) -> LabelReading {
-    LabelReading { missing: missing(args), labels: args.labels.clone(), ..LabelReading::default() }
+/// Which columns were named.
+pub(crate) fn roles(args: &args::Columns) -> Result<Roles> {
+    let names = |option: &str, text: &Option<String>| {
+        let list = text.as_deref().map(LabelReading::names).transpose();
+        list.map_err(|_| {
+            let found = text.as_deref().unwrap_or_default();
+            Usage(format!("{option}: expected names of columns between commas, each once; found {found:?}"))
+        })
+    };
+    Ok(Roles {
+        label: args.label.clone(),
+        query: args.query.clone(),
+        id: args.id.clone(),
+        weight: args.weight.clone(),
+        problem: args.problem.clone(),
+        left: args.left.clone(),
+        right: args.right.clone(),
+        matched: args.matched.clone(),
+        ignore: names("--ignore", &args.ignore)?.unwrap_or_default(),
+        features: names("--features", &args.features)?,
+    })
 }
 
-/// How problems of matching are read.
-pub(crate) fn match_reading(reading: &args::Reading, points: &args::Points) -> Result<MatchReading> {
-    let features = points.features.as_deref().map(|list| usage(PointFeature::list(list))).transpose()?;
+/// How queries with documents are read.
+pub(crate) fn rank_reading(args: &args::Reading, columns: &args::Columns) -> Result<RankReading> {
+    Ok(RankReading { missing: missing(args), roles: roles(columns)?, model: None })
+}
+
+/// How items with labels are read.
+pub(crate) fn label_reading(args: &args::Reading, columns: &args::Columns) -> Result<LabelReading> {
+    let (missing, labels) = (missing(args), args.labels.clone());
+    Ok(LabelReading { missing, labels, roles: roles(columns)?, ..LabelReading::default() })
+}
+
+/// How problems of matching are read. Features of points used to be given by `--features`, which still works.
+pub(crate) fn match_reading(
+    reading: &args::Reading,
+    columns: &args::Columns,
+    points: &args::Points,
+) -> Result<MatchReading> {
+    let mut roles = roles(columns)?;
+    let mut features = points.point_features.as_deref().map(|list| usage(PointFeature::list(list))).transpose()?;
+    if let Some(Ok(list)) = columns.features.as_deref().filter(|_| features.is_none()).map(PointFeature::list) {
+        roles.features = None;
+        features = Some(list);
+    }
     Ok(MatchReading {
         missing: missing(reading),
         features: features.unwrap_or_default(),
         pairs: points.pairs.clone(),
+        roles,
         ..MatchReading::default()
     })
 }

@@ -7,7 +7,7 @@
 #![allow(clippy::print_stdout)] // an example shows what it does
 
 use ordain::data::synthetic::Levels;
-use ordain::data::{ItemRows, LabelReading, LabelSet, RankSet, Retrieval, read_labels, write};
+use ordain::data::{ItemRows, LabelReading, LabelSet, RankSet, Retrieval, Roles, read_labels, write};
 use ordain::method::RankMethod;
 use ordain::metric::Convention;
 use ordain::solver::run::Watch;
@@ -137,8 +137,7 @@ fn main() -> Done {
     };
     let reading = LabelReading {
         category: Some("category".into()),
-        id: Some("image".into()),
-        ignore: vec!["name".into()],
+        roles: Roles { id: Some("image".into()), ignore: vec!["name".into()], ..Roles::default() },
         ..LabelReading::default()
     };
     let corel = read(&["retrieval/wang-corel1k/features.csv.gz"], &reading)?;

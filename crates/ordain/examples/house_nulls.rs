@@ -72,7 +72,7 @@ fn house(folder: &Path, baseline: &str, seed: u64) -> Read {
     }
     let names: Vec<String> = (0..60).map(|k| format!("context{k}")).collect();
     let matrix = Features::Dense(Matrix::new(values, names.len()));
-    Ok((MatchSet::new(matrix, Columns { names, numbered: false }, problems)?, splits))
+    Ok((MatchSet::new(matrix, Columns::named(names), problems)?, splits))
 }
 
 /// F1 on test problems of a full assignment without the edges of which `sure` is below what is best on validation problems.

@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let problems = ["learn", "choose", "measure"].map(|name| problem(n, name, &mut random, &mut values));
     let names = (1..=WORTH.len()).map(|k| format!("likeness{k}")).collect();
     let matrix = Features::Dense(Matrix::new(values, WORTH.len()));
-    let set = MatchSet::new(matrix, Columns { names, numbered: false }, problems.to_vec())?;
+    let set = MatchSet::new(matrix, Columns::named(names), problems.to_vec())?;
     println!("3 problems of {n} x {n} with {} edges in all: peak {:.1} MB", set.edges(), peak());
     let training = Training { valid: Some(&[1]), refit: false, ..Training::new(&set, &[0]) };
     for calibrate in [false, true] {

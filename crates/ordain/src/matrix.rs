@@ -270,6 +270,38 @@ impl Features {
         }
     }
 
+    /// The same with a column more for each of `flagged`: 1 where that one has a gap, else 0. O(values).
+    pub(crate) fn with_flags(&self, flagged: &[u32]) -> Self {
+        let cols = self.cols() + flagged.len();
+        match self {
+            Self::Dense(m) => {
+                let mut values = Vec::with_capacity(m.rows() * cols);
+                for i in 0..m.rows() {
+                    let row = m.row(i);
+                    values.extend_from_slice(row);
+                    values.extend(flagged.iter().map(|&j| f32::from(u8::from(row[j as usize].is_nan()))));
+                }
+                Self::Dense(Matrix::new(values, cols))
+            }
+            Self::Sparse(m) => {
+                let mut out = Csr { ends: vec![], columns: vec![], values: vec![], cols };
+                for i in 0..m.rows() {
+                    let (columns, values) = m.row(i);
+                    out.columns.extend_from_slice(columns);
+                    out.values.extend_from_slice(values);
+                    for (flag, j) in (self.cols() as u32..).zip(flagged) {
+                        if columns.binary_search(j).is_ok_and(|at| values[at].is_nan()) {
+                            out.columns.push(flag);
+                            out.values.push(1.0);
+                        }
+                    }
+                    out.ends.push(out.values.len());
+                }
+                Self::Sparse(out)
+            }
+        }
+    }
+
     /// The same rows with column `j` of the result taken from column `from[j]`; `None` makes a column of zeros.
     pub fn select_columns(&self, from: &[Option<u32>]) -> Self {
         match self {

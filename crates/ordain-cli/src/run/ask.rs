@@ -1,7 +1,7 @@
 //! `ordain ask`.
 
 use super::files;
-use crate::args::{Ask, Points};
+use crate::args::{Ask, Columns, Points};
 use crate::plan::{Usage, usage};
 use crate::run::{check_not_input, check_output};
 use crate::screen::{Screen, complain};
@@ -40,7 +40,7 @@ pub(in crate::run) fn run(args: &Ask, screen: &Screen) -> Result<()> {
         ))
         .into());
     }
-    let given = Given { reading: &args.reading, points: &Points::default(), only: &[] };
+    let given = Given { reading: &args.reading, columns: &Columns::default(), points: &Points::default(), only: &[] };
     let ready = files::read_for(&fitted, std::slice::from_ref(&args.data), &given, screen)?;
     let mut labelling = Labelling::open(&ready, annotator, &args.output, screen)?;
     labelling.ask(args, strategy, std::io::stdin().lock())?;

@@ -19,7 +19,7 @@ pub(super) fn run(args: &Convert, screen: &Screen) -> Result<()> {
         plan::check_convert(args, Annotate::WORDS)?;
         return queries::run(args, what, screen);
     }
-    let holds = |what: Holds| args.input.iter().any(|path| files::what(path, &args.reading) == what);
+    let holds = |what: Holds| args.input.iter().any(|path| files::what(path, &args.reading, &args.columns) == what);
     if holds(Holds::Problems) {
         return match frames(args, screen)? {
             true => Ok(()),
@@ -31,9 +31,10 @@ pub(super) fn run(args: &Convert, screen: &Screen) -> Result<()> {
 
 fn convert<T: Show>(args: &Convert, screen: &Screen) -> Result<()> {
     plan::check_convert(args, T::WORDS)?;
-    let given = Given { reading: &args.reading, points: &args.points, only: &[] };
+    let given = Given { reading: &args.reading, columns: &args.columns, points: &args.points, only: &[] };
     let how = T::reading(&given)?;
     let (mut set, _) = files::read::<T>(std::slice::from_ref(&args.input), &how, "this task", &given)?;
+    files::say_columns(set.columns(), &given, screen)?;
     T::warn_of_set(&set, &given, &files::named(&args.input), screen);
     set.fill(T::missing(&how), &set.all());
     written::<T>(&set, &args.output, screen)
@@ -58,9 +59,9 @@ fn frames(args: &Convert, screen: &Screen) -> Result<bool> {
     if args.points.pairs.is_some() || !is_frames(input) {
         return Ok(false);
     }
-    let reading = plan::match_reading(&args.reading, &args.points)?;
+    let reading = plan::match_reading(&args.reading, &args.columns, &args.points)?;
     if reading.features.iter().any(|feature| *feature != PointFeature::ShapeContext) {
-        let text = "--features: points of frames alone give shape-context; with --pairs FILE, which says which frames belong together, all features of their edges";
+        let text = "--point-features: points of frames alone give shape-context; with --pairs FILE, which says which frames belong together, all features of their edges";
         return Err(Usage(text.into()).into());
     }
     let points = write_contexts(input, &args.output)?;

@@ -55,14 +55,14 @@ pub(super) fn run(args: &Evaluate, screen: &Screen) -> Result<()> {
             let model = super::open_model(path, &args.reading)?;
             each_model!(model, fitted => of_model(&fitted, path, data, args, screen))
         }
-        (data @ [first, ..], Some(scores), None) => match files::what(first, &args.reading) {
+        (data @ [first, ..], Some(scores), None) => match files::what(first, &args.reading, &args.columns) {
             Holds::Queries => scores_of_documents(data, scores, args, screen),
             Holds::Items => scores_of_labels(data, scores, args, screen),
             Holds::Problems => {
                 wrong("--scores is for rankings and labels; matches are measured with a model or by one --feature")
             }
         },
-        (data @ [first, ..], None, Some(feature)) => match files::what(first, &args.reading) {
+        (data @ [first, ..], None, Some(feature)) => match files::what(first, &args.reading, &args.columns) {
             Holds::Queries => by_feature(data, feature, args, screen),
             Holds::Items => {
                 wrong("--feature ranks documents; labels of items are not ranked by one feature: use --scores")
@@ -134,7 +134,7 @@ fn of_model<T: Round>(
     let asked = !args.metrics.metric.is_empty();
     T::measurable(&fitted.model, &mut measures.metrics, asked)?;
     super::warn_interrupted(&fitted.facts.report, path, screen);
-    let given = Given { reading: &args.reading, points: &args.points, only: &[Split::Test] };
+    let given = Given { reading: &args.reading, columns: &args.columns, points: &args.points, only: &[Split::Test] };
     let ready = files::read_for(fitted, data, &given, screen)?;
     files::need_truth::<T>(ready.set(), data)?;
     if fitted.trained_on(ready.set()) {
@@ -186,9 +186,10 @@ fn trec_run(path: &Path, qrels: &Path, args: &Evaluate, screen: &Screen) -> Resu
 /// Data without a model, gaps filled by what is asked.
 fn plain<T: Show>(paths: &[PathBuf], args: &Evaluate, screen: &Screen) -> Result<T::Set> {
     plan::check_evaluate(args, T::WORDS, false)?;
-    let given = Given { reading: &args.reading, points: &args.points, only: &[Split::Test] };
+    let given = Given { reading: &args.reading, columns: &args.columns, points: &args.points, only: &[Split::Test] };
     let how = T::reading(&given)?;
     let (mut set, _) = files::read::<T>(&[paths.to_vec()], &how, "this task", &given)?;
+    files::say_columns(set.columns(), &given, screen)?;
     T::warn_of_set(&set, &given, &files::named(paths), screen);
     set.fill(T::missing(&how), &set.all());
     files::need_truth::<T>(&set, paths)?;

@@ -1,7 +1,7 @@
 //! `ordain explain`.
 
 use super::{each_model, files};
-use crate::args::Explain;
+use crate::args::{Columns, Explain};
 use crate::plan;
 use crate::screen::Screen;
 use crate::show::{Given, Show};
@@ -16,7 +16,7 @@ pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
 
 fn explain<T: Show>(fitted: &Fitted<T>, args: &Explain, screen: &Screen) -> Result<()> {
     plan::check_explain(args, T::WORDS)?;
-    let given = Given { reading: &args.reading, points: &args.points, only: &[] };
+    let given = Given { reading: &args.reading, columns: &Columns::default(), points: &args.points, only: &[] };
     let ready = files::read_for(fitted, std::slice::from_ref(&args.data), &given, screen)?;
     if args.query.is_none() && ready.set().len() != 1 {
         plan::explained(None)?;

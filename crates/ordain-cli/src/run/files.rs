@@ -1,20 +1,23 @@
 //! Data files: what they hold, and how they become a set for a task or for a model.
 
-use crate::args::Reading;
+use crate::args;
+use crate::plan::{self, Usage};
 use crate::screen::Screen;
 use crate::show::{Given, Parts, Show};
 use anyhow::Result;
 use ordain::Error;
-use ordain::data::{Aligned, Holds, holds, is_stream};
+use ordain::data::{Aligned, Columns, Holds, holds, is_stream};
 use ordain::task::{DataSet, Fitted, Model, Ready};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What a file holds, as far as its beginning and `--labels` tell; queries where nothing says otherwise.
-pub(super) fn what(path: &Path, reading: &Reading) -> Holds {
-    match (&reading.labels, holds(path)) {
-        (Some(_), _) => Holds::Items,
-        (None, found) => found.unwrap_or(Holds::Queries),
+/// What a file holds, as far as its beginning and the options tell; queries where nothing says otherwise.
+pub(super) fn what(path: &Path, reading: &args::Reading, columns: &args::Columns) -> Holds {
+    match () {
+        () if reading.labels.is_some() => Holds::Items,
+        () if columns.query.is_some() => Holds::Queries,
+        () if columns.left.is_some() => Holds::Problems,
+        () => holds(path).unwrap_or(Holds::Queries),
     }
 }
 
@@ -61,6 +64,42 @@ pub(super) fn read<T: Show>(
     Ok(<T as Show>::read(parts, how).map_err(|error| strange::<T>(error, who, given))?)
 }
 
+/// Says which columns were found under other names than the usual ones, although nobody named them.
+pub(super) fn say_columns(columns: &Columns, given: &Given, screen: &Screen) -> Result<()> {
+    let roles = plan::roles(given.columns)?;
+    if roles.features.is_some() && columns.roles.features.is_none() {
+        screen.say("note: --point-features is the new name of --features for points");
+    }
+    if !columns.coarse.is_empty() {
+        screen.say(&format!(
+            "warning: {} loses more than 1e-6 of its spread in single precision: subtract a constant from it first, such as its least value",
+            columns.coarse.join(", ")
+        ));
+    }
+    let found = columns.roles.found_beside(&roles);
+    if found.is_empty() {
+        return Ok(());
+    }
+    let said: Vec<String> = found.iter().map(|(option, name)| format!("{name} is the {option}")).collect();
+    screen.say(&format!("columns: {} (--{} NAME takes another)", said.join(", "), found[0].0));
+    Ok(())
+}
+
+/// Refuses columns that are named otherwise than the model knows them.
+fn agree<T: Show>(fitted: &Fitted<T>, given: &Given) -> Result<()> {
+    let roles = plan::roles(given.columns)?;
+    match roles.contradicts(&fitted.model.inputs().columns.roles) {
+        None => Ok(()),
+        Some((option, here, there)) => {
+            let there = if there.is_empty() { "none".into() } else { there };
+            let text = format!(
+                "--{option} {here}: the model was trained with {there}, which it remembers: leave out --{option}"
+            );
+            Err(Usage(text).into())
+        }
+    }
+}
+
 /// The same for a fit.
 pub(super) fn read_training<T: Show>(
     parts: &[Vec<PathBuf>],
@@ -80,6 +119,7 @@ pub(super) fn read_for<T: Show>(
     screen: &Screen,
 ) -> Result<Ready<'static, T>> {
     let model = &fitted.model;
+    agree(fitted, given)?;
     let (set, _) = read::<T>(&[paths.to_vec()], &T::reading_for(model, given), "this model", given)?;
     let name = named(paths);
     T::warn_of_set(&set, given, &name, screen);

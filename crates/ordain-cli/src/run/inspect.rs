@@ -9,6 +9,7 @@ use anyhow::Result;
 use ordain::data::{Holds, read_whole};
 use ordain::method::{Annotate, Match, Rank};
 use ordain::model_file::{self, Opened};
+use ordain::task::DataSet;
 use serde::Serialize;
 use std::time::Instant;
 
@@ -22,7 +23,7 @@ pub(super) fn run(args: &Inspect, screen: &Screen) -> Result<()> {
             _ => model::<Rank>(&opened, args, screen),
         };
     }
-    match files::what(&args.file, &args.reading) {
+    match files::what(&args.file, &args.reading, &args.columns) {
         Holds::Queries => data::<Rank>(args, screen),
         Holds::Items => data::<Annotate>(args, screen),
         Holds::Problems => data::<Match>(args, screen),
@@ -59,10 +60,11 @@ struct Seconds {
 
 fn data<T: Show>(args: &Inspect, screen: &Screen) -> Result<()> {
     plan::check_inspect(args, T::WORDS)?;
-    let given = Given { reading: &args.reading, points: &args.points, only: &[] };
+    let given = Given { reading: &args.reading, columns: &args.columns, points: &args.points, only: &[] };
     let start = Instant::now();
     let paths = std::slice::from_ref(&args.file);
     let (set, _) = files::read::<T>(&[paths.to_vec()], &T::reading(&given)?, "this task", &given)?;
+    files::say_columns(set.columns(), &given, screen)?;
     let seconds = start.elapsed().as_secs_f64();
     T::warn_of_set(&set, &given, &files::named(paths), screen);
     let facts = T::set_facts(&set);

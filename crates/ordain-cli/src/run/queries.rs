@@ -13,12 +13,7 @@ pub(in crate::run) fn run(args: &Convert, what: &str, screen: &Screen) -> Result
     if category.is_some() && args.reading.labels.is_some() {
         return Err(Usage(format!("--queries {what} has its categories in a column: leave out --labels")).into());
     }
-    let reading = LabelReading {
-        category,
-        id: args.items.id.clone(),
-        ignore: args.items.ignore.as_deref().map(names).transpose()?.unwrap_or_default(),
-        ..plan::label_reading(&args.reading)
-    };
+    let reading = LabelReading { category, ..plan::label_reading(&args.reading, &args.columns)? };
     let (mut set, _) = read_labels(std::slice::from_ref(&args.input), &reading)?;
     files::need_truth::<Annotate>(&set, &args.input)?;
     set.fill(reading.missing, &set.all());
@@ -41,13 +36,6 @@ fn asked(what: &str) -> Result<(ItemQueries, Option<String>)> {
             Err(Usage(text).into())
         }
     }
-}
-
-/// Names between commas.
-fn names(text: &str) -> Result<Vec<String>> {
-    LabelReading::names(text).map_err(|_| {
-        Usage(format!("--ignore: expected names of columns between commas, each once; found {text:?}")).into()
-    })
 }
 
 fn retrieval(queries: ItemQueries, items: &Items) -> Retrieval {

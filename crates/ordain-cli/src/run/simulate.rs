@@ -1,7 +1,7 @@
 //! `ordain simulate`.
 
 use super::files;
-use crate::args::{CountArg, Points, Simulate};
+use crate::args::{Columns, CountArg, Points, Simulate};
 use crate::plan::{Usage, usage};
 use crate::report::questions::{Curve, Page, Point};
 use crate::run::evaluate::command_line;
@@ -122,7 +122,7 @@ fn subject(
         ))
         .into());
     }
-    let given = Given { reading: &args.reading, points: &Points::default(), only: &[] };
+    let given = Given { reading: &args.reading, columns: &Columns::default(), points: &Points::default(), only: &[] };
     let ready = files::read_for(model, std::slice::from_ref(&args.data), &given, screen)?;
     let set = ready.set();
     set.need_truth().with_context(|| args.data.display().to_string())?;

@@ -20,15 +20,21 @@ impl Show for Annotate {
     const TRUTH: &'static str = "; --labels NAMES says which columns are labels";
 
     fn reading(given: &Given) -> Result<LabelReading> {
-        Ok(plan::label_reading(given.reading))
+        plan::label_reading(given.reading, given.columns)
     }
 
     fn reading_for(model: &Annotator, given: &Given) -> LabelReading {
         // where nothing else says it, columns with the names of the model's labels are labels
         let columns: HashSet<&String> = model.inputs.columns.names.iter().collect();
         let known = model.labels.iter().filter(|label| !columns.contains(label)).cloned().collect();
-        let missing = model.inputs.missing;
-        LabelReading { missing, labels: given.reading.labels.clone(), known, ..LabelReading::default() }
+        LabelReading {
+            missing: model.inputs.missing,
+            labels: given.reading.labels.clone(),
+            known,
+            roles: model.inputs.columns.roles.clone(),
+            model: Some(model.inputs.given().to_vec()),
+            ..LabelReading::default()
+        }
     }
 
     fn missing(how: &LabelReading) -> Missing {

@@ -26,7 +26,7 @@ const MESH: usize = 300;
 
 impl Show for Match {
     fn reading(given: &Given) -> Result<MatchReading> {
-        let reading = plan::match_reading(given.reading, given.points)?;
+        let reading = plan::match_reading(given.reading, given.columns, given.points)?;
         Ok(MatchReading { only: given.only.to_vec(), ..reading })
     }
 
@@ -36,6 +36,8 @@ impl Show for Match {
             features: PointFeature::of_columns(&model.inputs.columns).unwrap_or_default(),
             pairs: given.points.pairs.clone(),
             only: given.only.to_vec(),
+            roles: model.inputs.columns.roles.clone(),
+            model: Some(model.inputs.given().to_vec()),
         }
     }
 
@@ -74,9 +76,10 @@ impl Show for Match {
 
     /// Refuses features of points where there are none.
     fn check_set(set: &MatchSet, given: &Given) -> Result<()> {
-        match given.points.features {
+        match given.points.point_features {
             Some(_) if !set.problems().iter().any(|problem| problem.places.is_some()) => Err(Usage(
-                "--features is for points; these are edges, whose columns are their features: leave it out".into(),
+                "--point-features is for points; these are edges, whose columns are their features: leave it out"
+                    .into(),
             )
             .into()),
             _ => Ok(()),

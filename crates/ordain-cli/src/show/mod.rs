@@ -6,7 +6,7 @@ mod rank;
 
 pub(crate) use matches::{engines, measurable, pictures, reliability, warn_approximate};
 
-use crate::args::{Points, Predict, Reading};
+use crate::args::{Columns, Points, Predict, Reading};
 use crate::screen::{Screen, assignments, four, table};
 use anyhow::Result;
 use ordain::answer::{Answers, ContributionPart};
@@ -27,6 +27,7 @@ pub(crate) type Parts<T> = (T, Vec<u32>, Option<Vec<u32>>);
 #[derive(Clone, Copy)]
 pub(crate) struct Given<'a> {
     pub(crate) reading: &'a Reading,
+    pub(crate) columns: &'a Columns,
     pub(crate) points: &'a Points,
     /// Of pairs with a split: only these parts.
     pub(crate) only: &'a [Split],

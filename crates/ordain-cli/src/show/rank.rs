@@ -7,7 +7,7 @@ use crate::screen::{Screen, four};
 use anyhow::Result;
 use ordain::answer::{Answers, RankExplanation, RankSetFacts, RankedList, Want};
 use ordain::data::split::{self, Layout};
-use ordain::data::{self, Missing, RankSet};
+use ordain::data::{self, Missing, RankReading, RankSet};
 use ordain::method::{CoreFacts, Rank, RankNotes, Ranker};
 use ordain::metric::{Evaluation, Metric};
 use ordain::model_file::{ExpansionHeader, Header};
@@ -17,22 +17,27 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 impl Show for Rank {
-    fn reading(given: &Given) -> Result<Missing> {
-        Ok(plan::missing(given.reading))
+    fn reading(given: &Given) -> Result<RankReading> {
+        plan::rank_reading(given.reading, given.columns)
     }
 
-    fn reading_for(model: &Ranker, _: &Given) -> Missing {
-        model.inputs.missing
+    fn reading_for(model: &Ranker, _: &Given) -> RankReading {
+        let inputs = &model.inputs;
+        RankReading {
+            missing: inputs.missing,
+            roles: inputs.columns.roles.clone(),
+            model: Some(inputs.given().to_vec()),
+        }
     }
 
     /// A folder stands for its parts S1, S2 …
-    fn read(parts: &[Vec<PathBuf>], how: &Missing) -> ordain::Result<(RankSet, Vec<Range<usize>>)> {
+    fn read(parts: &[Vec<PathBuf>], how: &RankReading) -> ordain::Result<(RankSet, Vec<Range<usize>>)> {
         let parts: ordain::Result<Vec<Vec<PathBuf>>> = parts.iter().map(|files| unfolded(files)).collect();
-        data::read_parts(&parts?, *how)
+        data::read_rank(&parts?, how)
     }
 
-    fn missing(how: &Missing) -> Missing {
-        *how
+    fn missing(how: &RankReading) -> Missing {
+        how.missing
     }
 
     fn size(set: &RankSet) -> String {

@@ -46,7 +46,7 @@ fn every_item_asks_for_its_like() {
     ordain(&["convert", &table, &place.at("x.csv"), "--queries", "image=kind", "--ignore", "name"])
         .code(1)
         .silent()
-        .says("photos.csv:2:1: expected a finite number (take a column of text out, or turn it into numbers), found \"p1\" in column \"photo\"; --ignore photo leaves the column out");
+        .says("photos.csv:2:1: expected a finite number, found \"p1\" in column \"photo\"; --ignore photo leaves the column out");
 }
 
 #[test]

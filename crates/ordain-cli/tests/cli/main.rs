@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod columns;
 mod compare;
 mod compare_tags;
 mod data;

@@ -392,11 +392,11 @@ fn points_are_matched_by_features_made_of_them() {
     assert!(
         page.contains("<h2>Matches</h2>") && page.contains("class=\"strand c0 d0\"") && page.contains("class=\"mesh\"")
     );
-    ordain(&["evaluate", &model, &test, "--features=degree"]).code(2).says("leave out --features");
+    ordain(&["evaluate", &model, &test, "--point-features=degree"]).code(2).says("leave out --point-features");
     let out = place.at("edges.csv");
     well(&["convert", &test, &out, "--features=coordinates"]).says("wrote 75 edges of 3 problems");
     assert!(place.read("edges.csv").starts_with("problem,left,right,dx,dy,dx2,dy2,matched\n"));
-    ordain(&[&words[..5], &["--features=coordinate"]].concat()).code(2).says("did you mean \"coordinates\"?");
+    ordain(&[&words[..5], &["--point-features=coordinate"]].concat()).code(2).says("did you mean \"coordinates\"?");
 }
 
 #[test]
@@ -505,7 +505,9 @@ fn files_of_another_task_are_refused() {
     ordain(&["evaluate", &ranker, &test]).code(1).says("because this model ranks").says(sides);
     ordain(&["predict", &ranker, &letor, "--check=3"]).code(2).says("--check is for models that match");
     ordain(&["explain", &ranker, &letor, "--query=q1", "--left=x"]).code(2).says("--left is for models that match");
-    ordain(&["fit", "ranksvm", &letor, "-o", &new, "--features=degree"]).code(2).says("--features is for points");
+    ordain(&["fit", "ranksvm", &letor, "-o", &new, "--point-features=degree"])
+        .code(2)
+        .says("--point-features is for points");
     ordain(&["simulate", &model, &tags]).code(1);
     ordain(&["evaluate", &test, "--scores=x"]).code(2).says("--scores is for rankings and labels");
     let annotator = place.at("annotator.ordain");

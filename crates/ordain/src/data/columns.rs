@@ -1,6 +1,7 @@
 //! The columns of a data set: their names, and what is done to all values of a column alike.
 
 use crate::data::strings::short;
+use crate::data::table::Roles;
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Features, Matrix};
 use crate::pieces::{self, Pieces, add_up, tree};
@@ -11,23 +12,39 @@ use std::ops::Range;
 use std::path::Path;
 
 /// The columns of a data set, by name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Columns {
     /// One name per column; the index where the file gave only numbers.
     pub names: Vec<String>,
     /// Whether the names are only the indices of an SVMlight file, where an absent index means 0.
     pub numbered: bool,
+    /// The columns of the table that were no features.
+    #[serde(default, skip_serializing_if = "Roles::is_empty")]
+    pub roles: Roles,
+    /// Columns whose values lose more than 1e-6 of their spread in single precision, as far as a reader saw it.
+    #[serde(skip)]
+    pub coarse: Vec<String>,
 }
 
 impl Columns {
     /// Columns of these names; a table whose columns are all numbers is LETOR text in another dress.
     pub fn of(names: Vec<String>) -> Self {
-        Self { numbered: !names.is_empty() && names.iter().all(|name| is_index(name)), names }
+        Self { numbered: !names.is_empty() && names.iter().all(|name| is_index(name)), names, ..Self::default() }
+    }
+
+    /// Columns of these names, which are names even if they look like numbers.
+    pub fn named(names: Vec<String>) -> Self {
+        Self { names, ..Self::default() }
     }
 
     /// The columns 1, 2, … of data without names.
     pub fn numbered(n: usize) -> Self {
-        Self { names: (1..=n).map(|j| j.to_string()).collect(), numbered: true }
+        Self { names: (1..=n).map(|j| j.to_string()).collect(), numbered: true, ..Self::default() }
+    }
+
+    /// Whether names and order are the same.
+    pub fn same(&self, other: &Self) -> bool {
+        self.numbered == other.numbered && self.names == other.names
     }
 
     /// The column that a person means by a name or by a number.
@@ -59,7 +76,7 @@ pub struct Aligned {
 /// Named columns must be the same set. Of numbered columns an absent one is 0, as the format has it, and one that the
 /// model does not know is left out; the names of both are returned.
 pub(super) fn align(features: &mut Features, columns: &mut Columns, to: &Columns) -> Result<Aligned> {
-    if *columns == *to {
+    if columns.same(to) {
         return Ok(Aligned::default());
     }
     let here: HashMap<&str, u32> = columns.names.iter().zip(0u32..).map(|(name, j)| (name.as_str(), j)).collect();
@@ -77,8 +94,12 @@ pub(super) fn align(features: &mut Features, columns: &mut Columns, to: &Columns
     Ok(Aligned { absent: missing, unknown: extra, labels: vec![] })
 }
 
-/// The mean of each column over the values that some rows have; 0 where there is none.
-pub(super) fn means(features: &Features, pieces: &Pieces, rows: impl Iterator<Item = Range<usize>>) -> Vec<f32> {
+/// The mean of each column over the values that some rows have, 0 where there is none; and the columns with gaps.
+pub(super) fn means(
+    features: &Features,
+    pieces: &Pieces,
+    rows: impl Iterator<Item = Range<usize>>,
+) -> (Vec<f32>, Vec<u32>) {
     let (cols, mut runs) = (features.cols(), pieces.row_runs(rows));
     let count: usize = runs.iter().flat_map(|(_, rows)| rows).map(Range::len).sum();
     // sums, and how many values are missing: whole numbers
@@ -92,7 +113,9 @@ pub(super) fn means(features: &Features, pieces: &Pieces, rows: impl Iterator<It
     let all = tree(&mut runs, &|run| run.0, &leaf, &add_up).ok().flatten().unwrap_or_else(|| vec![0.0; 2 * cols]);
     let (sums, gaps) = all.split_at(cols);
     let known = gaps.iter().map(|&gaps| count as f64 - gaps);
-    sums.iter().zip(known).map(|(sum, known)| if known > 0.0 { (sum / known) as f32 } else { 0.0 }).collect()
+    let means =
+        sums.iter().zip(known).map(|(sum, known)| if known > 0.0 { (sum / known) as f32 } else { 0.0 }).collect();
+    (means, (0..cols as u32).filter(|&j| gaps[j as usize] > 0.0).collect())
 }
 
 /// What gaps were filled with. Only filling makes one, so that a model says what was done to its data.
@@ -108,7 +131,7 @@ impl Filled {
         self.missing
     }
 
-    /// The value put into each column, with [`Missing::Mean`].
+    /// The value put into each column of the data, with [`Missing::Mean`] and [`Missing::Indicator`].
     pub fn means(&self) -> Option<&[f32]> {
         self.means.as_deref()
     }
@@ -116,23 +139,52 @@ impl Filled {
 
 /// Fills gaps as `missing` says, with the means of some rows if they are asked for.
 pub(super) fn fill_as(
-    features: &mut Features,
+    (features, columns): (&mut Features, &mut Columns),
     missing: Missing,
     pieces: &Pieces,
     rows: impl Iterator<Item = Range<usize>>,
 ) -> Filled {
-    let means = (missing == Missing::Mean).then(|| means(features, pieces, rows));
+    let found = matches!(missing, Missing::Mean | Missing::Indicator).then(|| means(features, pieces, rows));
+    let (means, gaps) = found.map_or((None, vec![]), |(means, gaps)| (Some(means), gaps));
+    if missing == Missing::Indicator && !gaps.is_empty() {
+        flag(features, columns, &gaps);
+    }
     if missing != Missing::Error {
         fill(features, means.as_deref());
     }
     Filled { missing, means }
 }
 
+/// The name of the column that says where a column has gaps: `x_missing`, with `_` behind it if there is one of that name.
+fn flag_name(name: &str, known: &HashSet<&str>) -> String {
+    let mut flag = format!("{name}_missing");
+    while known.contains(flag.as_str()) {
+        flag.push('_');
+    }
+    flag
+}
+
+/// Adds a column for each of `flagged` that says where it has gaps.
+pub(super) fn flag(features: &mut Features, columns: &mut Columns, flagged: &[u32]) {
+    let known: HashSet<&str> = columns.names.iter().map(String::as_str).collect();
+    let names: Vec<String> = flagged.iter().map(|&j| flag_name(&columns.names[j as usize], &known)).collect();
+    *features = features.with_flags(flagged);
+    columns.names.extend(names);
+}
+
+/// The columns whose gaps the last columns say, of which `given` are those of the data; nothing where that cannot be.
+pub(crate) fn flagged(names: &[String], given: usize) -> Option<Vec<u32>> {
+    let (data, flags) = names.split_at_checked(given)?;
+    let known: HashSet<&str> = data.iter().map(String::as_str).collect();
+    let of: HashMap<String, u32> = data.iter().map(|name| flag_name(name, &known)).zip(0..).collect();
+    flags.iter().map(|flag| of.get(flag).copied()).collect()
+}
+
 /// Puts `means[j]` where a value of column `j` is missing, or 0 without means.
 pub(super) fn fill(features: &mut Features, means: Option<&[f32]>) {
     let fill = |j: usize, x: &mut f32| {
         if x.is_nan() {
-            *x = means.map_or(0.0, |m| m[j]);
+            *x = means.and_then(|m| m.get(j)).copied().unwrap_or(0.0);
         }
     };
     let cols = features.cols();
@@ -192,6 +244,7 @@ pub(super) fn write_name(name: &str, bytes: &mut Vec<u8>) {
 /// What an empty value, `NULL` or `nan` means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Missing {
     /// It is refused.
     #[default]
@@ -200,6 +253,8 @@ pub enum Missing {
     Zero,
     /// It is the mean of its column in the training data.
     Mean,
+    /// It is that mean, and a column `x_missing` says for each column `x` with gaps in the training data where they were.
+    Indicator,
 }
 
 /// Whether a column name is just an index, as it would be written.

@@ -3,7 +3,6 @@
 //!
 //! What serves all three is here; `rank`, `labels` and `matches` hold the set, the readers and the writer of one task.
 
-mod cells;
 mod columns;
 mod groups;
 mod labels;
@@ -19,7 +18,10 @@ mod source;
 pub mod split;
 mod strings;
 pub mod synthetic;
+mod table;
+mod utf16;
 
+pub(crate) use columns::flagged;
 pub use columns::{Aligned, Columns, Filled, Missing};
 pub use groups::Groups;
 pub use labels::{ItemQueries, ItemRows, LabelReading, LabelSet, Retrieval, read_labels, side_file, write_labels};
@@ -28,10 +30,11 @@ pub use matches::{
     delaunay_degrees, is_frames, is_matches, mean_distance, normalised, read_match_splits, read_matches,
     shape_contexts, write_contexts, write_matches,
 };
-pub use rank::{RankSet, check_ids, read, read_parts, resample, trec, write};
+pub use rank::{RankReading, RankSet, check_ids, read, read_parts, read_rank, resample, trec, write};
 pub use set::DataSet;
 pub use sniff::{Holds, holds, is_labels};
 pub(crate) use source::peek;
 pub use source::{abandon_writes, is_stream, read_lines, read_whole, write_whole};
 pub use strings::Strings;
 pub use synthetic::read_contours;
+pub use table::{Role, Roles};

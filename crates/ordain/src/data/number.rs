@@ -18,7 +18,7 @@ pub(crate) fn leading(text: &[u8]) -> (Value, usize) {
         return (Value::Number(x), 8);
     }
     match fixed(text) {
-        Some((x, len)) => (Value::Number(x), len),
+        Some((x, _, len)) => (Value::Number(x), len),
         None => {
             let len = text.iter().position(|&b| ends(b)).unwrap_or(text.len());
             (whole(&text[..len]), len)
@@ -40,6 +40,25 @@ pub(crate) fn whole(token: &[u8]) -> Value {
         Ok(x) if x.is_finite() => Value::Number(x),
         _ => Value::Bad,
     }
+}
+
+/// The value of a whole cell of a table, and the number before it was rounded to single precision.
+#[inline]
+pub(crate) fn cell(token: &[u8]) -> (Value, f64) {
+    match fixed(token) {
+        Some((x, double, len)) if len == token.len() => (Value::Number(x), double),
+        _ => slow_cell(token),
+    }
+}
+
+#[cold]
+fn slow_cell(token: &[u8]) -> (Value, f64) {
+    let value = whole(token);
+    let double = match value {
+        Value::Number(x) => fast_float2::parse::<f64, _>(token).unwrap_or(f64::from(x)),
+        _ => 0.0,
+    };
+    (value, double)
 }
 
 /// `d.dddddd` and white space: eight bytes tested and read at once.
@@ -93,9 +112,9 @@ fn append_digits(text: &[u8], mut at: usize, mut number: u64) -> (usize, u64) {
     (at, number)
 }
 
-/// Sign, digits, point, digits, then white space or the end; `None` where it is anything else or cannot be rounded safely.
+/// In single and in double precision: sign, digits, point, digits, then white space or the end; `None` where it is anything else or cannot be rounded safely.
 #[inline]
-fn fixed(text: &[u8]) -> Option<(f32, usize)> {
+fn fixed(text: &[u8]) -> Option<(f32, f64, usize)> {
     const POWERS: [f64; 23] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
         1e20, 1e21, 1e22,
@@ -119,7 +138,7 @@ fn fixed(text: &[u8]) -> Option<(f32, usize)> {
     if x.to_bits() & 0x1fff_ffff == 0x1000_0000 || x > f64::from(f32::MAX) || x != 0.0 && x < 1e-30 {
         return None;
     }
-    Some((if negative { -(x as f32) } else { x as f32 }, at))
+    Some(if negative { (-(x as f32), -x, at) } else { (x as f32, x, at) })
 }
 
 #[cfg(test)]
@@ -135,6 +154,11 @@ mod tests {
             other => assert!(!truth.is_finite(), "{text}: {other:?}"),
         }
         assert_eq!(len, text.len());
+        let (value, double) = cell(text.as_bytes());
+        match value {
+            Value::Number(x) => assert_eq!((x.to_bits(), double), (truth.to_bits(), text.parse().unwrap()), "{text}"),
+            other => assert!(!truth.is_finite(), "{text}: {other:?}"),
+        }
     }
 
     proptest! {

@@ -36,6 +36,8 @@ pub trait DataSet: Clone + Debug + PartialEq + Send + Sync {
     fn align(&mut self, to: &Columns) -> Result<Aligned>;
     /// Fills gaps as `missing` says, with the means of the rows of some units if they are asked for.
     fn fill(&mut self, missing: Missing, units: &[u32]) -> Filled;
+    /// Adds a column for each of `flagged` that says where it has gaps.
+    fn flag(&mut self, flagged: &[u32]);
     /// Puts `means[j]` where a value of column `j` is missing, or 0 without means.
     fn fill_missing(&mut self, means: Option<&[f32]>);
     /// A digest of all that a fit depends on.
@@ -76,6 +78,9 @@ macro_rules! data_set {
             }
             fn fill(&mut self, missing: Missing, units: &[u32]) -> Filled {
                 self.fill(missing, units)
+            }
+            fn flag(&mut self, flagged: &[u32]) {
+                super::columns::flag(&mut self.features, &mut self.columns, flagged);
             }
             fn fill_missing(&mut self, means: Option<&[f32]>) {
                 self.fill_missing(means);

@@ -3,6 +3,7 @@
 use super::source::{BLOCK, is_stream, peek};
 use crate::data::labels::multilabel::counts;
 use crate::data::source::extension;
+use crate::data::table::{Format, Role, Table, csv};
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -39,9 +40,10 @@ pub fn holds(path: &Path) -> Option<Holds> {
         return Some(Holds::Items);
     }
     let queries = match kind(path).as_str() {
-        "csv" => column_names(path, b',').contains("qid"),
-        "tsv" => column_names(path, b'\t').contains("qid"),
-        "arff" | "parquet" | "xml" | "ordain" => false,
+        "arff" | "xml" | "ordain" => false,
+        kind if Format::named(kind).is_some() => {
+            column_names(path).is_some_and(|names| Role::Query.names().iter().any(|&name| names.contains(name)))
+        }
         _ => rows_of(path).iter().any(|row| has_query(row)),
     };
     queries.then_some(Holds::Queries)
@@ -60,12 +62,10 @@ pub fn holds(path: &Path) -> Option<Holds> {
 /// assert!(ordain::data::is_labels(&path));
 /// ```
 pub fn is_labels(path: &Path) -> bool {
-    let has_labels = |delimiter: u8| column_names(path, delimiter).contains("labels");
     match kind(path).as_str() {
         "arff" => true,
-        "csv" => has_labels(b','),
-        "tsv" => has_labels(b'\t'),
-        "parquet" | "xml" | "ordain" => false,
+        "xml" | "ordain" => false,
+        kind if Format::named(kind).is_some() => column_names(path).is_some_and(|names| names.contains("labels")),
         _ => text(path),
     }
 }
@@ -76,7 +76,7 @@ pub fn is_labels(path: &Path) -> bool {
 /// columns that ordain knows. All else is text.
 pub(super) fn kind(path: &Path) -> String {
     let by_name = extension(path);
-    if !is_stream(path) || ["csv", "tsv", "arff", "parquet", "xml", "ordain"].contains(&by_name.as_str()) {
+    if !is_stream(path) || ["arff", "xml", "ordain"].contains(&by_name.as_str()) || Format::named(&by_name).is_some() {
         return by_name;
     }
     let Ok(text) = peek(path, BLOCK) else { return by_name };
@@ -84,8 +84,18 @@ pub(super) fn kind(path: &Path) -> String {
     if matches!(first.first(), Some(b'@' | b'%')) {
         return "arff".into();
     }
-    let count = |sign: u8| memchr::memchr_iter(sign, first).count();
-    let (delimiter, name) = if count(b'\t') > count(b',') { (b'\t', "tsv") } else { (b',', "csv") };
+    if text.starts_with(b"PAR1") {
+        return "parquet".into();
+    }
+    if text.starts_with(b"ARROW1") {
+        return "feather".into();
+    }
+    let (delimiter, from) = csv::separator(&text, b',');
+    let first = match from {
+        0 => first,
+        from => text[from..].split(|&b| b == b'\n').next().unwrap_or(b""),
+    };
+    let name = if delimiter == b'\t' { "tsv" } else { "csv" };
     let known = ["qid", "label", "labels", "left", "right", "frame", "side"];
     let header = names_of(first, delimiter);
     let word = first.first().is_some_and(|b| b.is_ascii_alphabetic() || matches!(b, b'"' | b'_') || *b >= 0x80);
@@ -93,13 +103,24 @@ pub(super) fn kind(path: &Path) -> String {
     if table { name.into() } else { by_name }
 }
 
-/// The names of the columns of a table, in small letters; none where it cannot be read.
-pub(super) fn column_names(path: &Path, delimiter: u8) -> HashSet<String> {
-    peek(path, BLOCK).map_or_else(|_| HashSet::new(), |text| names_of(&text, delimiter))
+/// The names of the columns of a table, in small letters; nothing of what is no table or cannot be read.
+pub(super) fn column_names(path: &Path) -> Option<HashSet<String>> {
+    match Format::of(path)? {
+        Format::Text(usual) => {
+            let text = peek(path, BLOCK).ok()?;
+            let (delimiter, from) = csv::separator(&text, usual);
+            Some(names_of(&text[from..], delimiter))
+        }
+        binary if !is_stream(path) => {
+            let table = Table::open(path, binary).ok()?;
+            Some(table.header.iter().map(|name| name.to_ascii_lowercase()).collect())
+        }
+        _ => None,
+    }
 }
 
 fn names_of(text: &[u8], delimiter: u8) -> HashSet<String> {
-    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(text);
+    let mut reader = ::csv::ReaderBuilder::new().delimiter(delimiter).from_reader(text);
     let name = |field: &[u8]| String::from_utf8_lossy(field).trim().to_ascii_lowercase();
     reader.byte_headers().map_or_else(|_| HashSet::new(), |header| header.iter().map(name).collect())
 }

@@ -1,6 +1,7 @@
 //! Text in large blocks that end at line boundaries, from plain, gzip or zstd files.
 
 use super::packing::Packing;
+use super::utf16;
 use crate::error::{Error, Result, Way};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -29,6 +30,8 @@ pub(crate) struct Source {
     reader: Box<dyn Read + Send>,
     at_end: bool,
     started: bool,
+    /// Whether UTF-16 was looked for.
+    decoded: bool,
     carried: Vec<u8>,
 }
 
@@ -65,28 +68,47 @@ impl Source {
             Box::new(File::open(path).map_err(fail)?)
         };
         let reader = unpack(raw).map_err(fail)?;
-        Ok(Self { path: path.into(), reader, at_end: false, started: false, carried: vec![] })
+        Ok(Self { path: path.into(), reader, at_end: false, started: false, decoded: false, carried: vec![] })
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
+    /// An error of reading: of the system, of a packed file, or of text that is not what its mark says.
+    fn failed(&self, reason: io::Error) -> Error {
+        match utf16::broken(&reason) {
+            true => Error::Content {
+                path: self.path.clone(),
+                expected: "UTF-16, as its first bytes say".into(),
+                found: reason.to_string(),
+            },
+            false => Error::Io { path: self.path.clone(), action: "read", reason },
+        }
+    }
+
+    /// Decodes UTF-16, if that is what the file is in: for those who read text.
+    fn decode(&mut self) -> Result<()> {
+        if !std::mem::replace(&mut self.decoded, true) {
+            let raw = std::mem::replace(&mut self.reader, Box::new(io::empty()));
+            let fail = |reason| Error::Io { path: self.path.clone(), action: "read", reason };
+            self.reader = utf16::decoded(raw).map_err(fail)?;
+        }
+        Ok(())
+    }
+
     /// Fills `block` with whole lines, about 8 MB of them; empty at the end of the file.
     ///
     /// A line longer than a block makes the block grow to hold it.
     pub(crate) fn next_block(&mut self, block: &mut Vec<u8>) -> Result<()> {
+        self.decode()?;
         block.clear();
         block.append(&mut self.carried);
         while !self.at_end {
             let start = block.len();
             block.reserve(BLOCK.saturating_sub(start).max(BLOCK / 8));
             let want = block.capacity() - start;
-            let got = (&mut self.reader).take(want as u64).read_to_end(block).map_err(|reason| Error::Io {
-                path: self.path.clone(),
-                action: "read",
-                reason,
-            })?;
+            let got = (&mut self.reader).take(want as u64).read_to_end(block).map_err(|reason| self.failed(reason))?;
             self.at_end = got < want;
             if !self.started {
                 self.started = true;
@@ -124,6 +146,7 @@ pub fn is_stream(path: &Path) -> bool {
 /// The first bytes of a file, at most so many, unpacked and without the mark of UTF-8. A stream still has them after it.
 pub(crate) fn peek(path: &Path, most: usize) -> Result<Vec<u8>> {
     let mut source = Source::open(path)?;
+    source.decode()?;
     let mut start = vec![];
     (&mut source.reader).take(most as u64).read_to_end(&mut start).map_err(|reason| Error::Io {
         path: path.into(),

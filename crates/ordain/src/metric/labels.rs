@@ -49,7 +49,7 @@ pub struct LabelScores {
 /// use ordain::{data::{Columns, LabelSet}, matrix::{Features, Matrix}};
 /// use ordain::metric::{evaluate_labels, Convention, LabelScores};
 /// let features = Features::Dense(Matrix::new(vec![0.5], 1));
-/// let columns = Columns { names: vec!["size".into()], numbered: false };
+/// let columns = Columns::named(vec!["size".into()]);
 /// let labels = ["sea", "sky", "tree"].map(String::from).to_vec();
 /// let set = LabelSet::new(features, columns, labels, vec![vec![0, 2]])?;
 /// let said = LabelScores { scores: vec![3.0, 2.0, 1.0], sets: vec![vec![0, 1]] };

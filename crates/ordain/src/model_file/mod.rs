@@ -372,7 +372,14 @@ impl<'a> Opened<'a> {
     }
 
     fn means(&self, missing: Missing, d: usize) -> Result<Option<Vec<f32>>> {
-        if missing == Missing::Mean { Ok(Some(self.f32s("missing_means", d)?)) } else { Ok(None) }
+        match missing {
+            Missing::Mean => Ok(Some(self.f32s("missing_means", d)?)),
+            Missing::Indicator => {
+                let stored = self.bytes("missing_means", Dtype::F32)?.len() / 4;
+                Ok(Some(self.f32s("missing_means", stored.min(d))?))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Refuses a model of another task, and says which commands make one of this.

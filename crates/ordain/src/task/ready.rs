@@ -2,7 +2,7 @@
 
 use super::{DataSet, Model, Task};
 use crate::data::scale::{Affine, Scale, Scaling};
-use crate::data::{Aligned, Columns, Filled, Groups, Missing};
+use crate::data::{Aligned, Columns, Filled, Groups, Missing, flagged};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ pub struct Inputs {
     pub columns: Columns,
     /// What missing values mean.
     pub missing: Missing,
-    /// The values put in their place, with `missing=mean`.
+    /// The values put in their place, with `missing=mean` and `missing=indicator`: one for each column of the data.
     pub means: Option<Vec<f32>>,
     /// How columns are scaled.
     pub scale: Scale,
@@ -25,7 +25,7 @@ impl Inputs {
     /// The inputs of a fit on columns whose gaps were filled.
     pub(crate) fn new(columns: &Columns, filled: &Filled, scale: Scale, global: Option<&Affine>) -> Self {
         Self {
-            columns: columns.clone(),
+            columns: Columns { coarse: vec![], ..columns.clone() },
             missing: filled.missing(),
             means: filled.means().map(<[f32]>::to_vec),
             scale,
@@ -47,8 +47,21 @@ impl Inputs {
         let sized = |affine: &Affine| affine.offset.len() == d && affine.factor.len() == d;
         self.global.as_ref().is_none_or(sized)
             && self.global.is_some() == matches!(self.scale, Scale::Global | Scale::Matched)
-            && self.means.as_ref().is_none_or(|means| means.len() == d)
-            && self.means.is_some() == (self.missing == Missing::Mean)
+            && self.means.is_some() == matches!(self.missing, Missing::Mean | Missing::Indicator)
+            && match (&self.means, self.missing) {
+                (Some(means), Missing::Indicator) => flagged(&self.columns.names, means.len()).is_some(),
+                (Some(means), _) => means.len() == d,
+                (None, _) => true,
+            }
+    }
+
+    /// The columns that data have: all but those that say where others have gaps.
+    pub fn given(&self) -> &[String] {
+        let all = &self.columns.names;
+        match (self.missing, &self.means) {
+            (Missing::Indicator, Some(means)) => &all[..means.len().min(all.len())],
+            _ => all,
+        }
     }
 }
 
@@ -67,8 +80,13 @@ impl<'a, T: Task> Ready<'a, T> {
     pub(super) fn new(model: &T::Model, mut set: Cow<'a, T::Set>) -> Result<Self> {
         let inputs = model.inputs();
         let mut differ = Aligned::default();
-        if *set.columns() != inputs.columns {
-            differ = set.to_mut().align(&inputs.columns)?;
+        if !set.columns().same(&inputs.columns) {
+            let names = inputs.given();
+            differ = set.to_mut().align(&Columns { names: names.to_vec(), ..inputs.columns.clone() })?;
+            match flagged(&inputs.columns.names, names.len()) {
+                Some(flagged) if !flagged.is_empty() => set.to_mut().flag(&flagged),
+                _ => {}
+            }
         }
         differ.labels = model.adapt(&mut set)?;
         if inputs.missing != Missing::Error && set.features().has_gaps() {

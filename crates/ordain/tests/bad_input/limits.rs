@@ -194,7 +194,7 @@ fn lines_across_blocks() {
             Err(error) => {
                 clear(&error, &[(&path, broken.as_bytes())])?;
                 ensure!(
-                    matches!(error, Error::Parse { line: l, column: 13, .. } if l == line),
+                    matches!(error.cause(), Error::Parse { line: l, column: 13, .. } if *l == line),
                     "another line",
                     "{error}"
                 );

@@ -104,7 +104,13 @@ fn case(suite: &mut Suite, name: &str, text: &[u8], pairs: Option<&[u8]>, told: 
     fs::write(&path, text).expect("a file");
     fs::write(&other, pairs.unwrap_or(b"")).expect("a file");
     let features = if turn.is_multiple_of(2) { vec![] } else { PointFeature::ALL.to_vec() };
-    let reading = MatchReading { missing, features, pairs: pairs.map(|_| other.clone()), only: vec![] };
+    let reading = MatchReading {
+        missing,
+        features,
+        pairs: pairs.map(|_| other.clone()),
+        only: vec![],
+        ..MatchReading::default()
+    };
     let size = text.len() + pairs.map_or(0, <[u8]>::len);
     let outcome = suite.run(&format!("{name} {turn} ({told})"), text, || {
         let (read, peak) = memory::peak(|| read_matches(&[vec![path.clone()]], &reading));

@@ -43,7 +43,7 @@ pub(crate) fn judged(outcome: Result<RankSet>, truth: &Rows, files: &[(&Path, &[
         }
         (Err(error), Err(truth)) => {
             clear(&error, files)?;
-            let line = if let Error::Parse { line, .. } = error { line } else { *truth };
+            let line = if let Error::Parse { line, .. } = error.cause() { *line } else { *truth };
             let text = files[files.len() - 1].1;
             let right = *truth == 0 || line == *truth || line < *truth && plain::strange(text);
             ensure!(right, "error on the wrong line", "{error}: it is line {truth}");

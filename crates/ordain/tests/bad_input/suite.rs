@@ -163,7 +163,7 @@ pub(crate) fn clear(error: &Error, files: &[(&Path, &[u8])]) -> Check {
     let (path, text) =
         *files.iter().find(|(path, _)| message.contains(&path.display().to_string())).unwrap_or(&files[0]);
     clear_message(error, path)?;
-    if let Error::Parse { line, column, .. } = error {
+    if let Error::Parse { line, column, .. } = error.cause() {
         let lines = text.split_inclusive(|&b| b == b'\n' || b == b'\r').count().max(1);
         ensure!((1..=lines).contains(line), "error on a line that is not there", "{message}: {lines} lines");
         ensure!(*column >= 1 && *column <= text.len() + 1, "error in a column that is not there", "{message}");

@@ -21,7 +21,7 @@ fn model(random: &mut Random, n: usize, c: usize, sigma: f64, trainer: Trainer) 
     let links: Vec<f64> = (0..c * n).map(|_| sigma * random.normal()).collect();
     Annotator {
         inputs: Inputs {
-            columns: Columns { names: vec![], numbered: false },
+            columns: Columns::named(vec![]),
             missing: Missing::Error,
             means: None,
             scale: Scale::None,
@@ -374,7 +374,7 @@ fn unknown_labels_are_neither_asked_nor_counted() {
     let annotator = model(&mut random, 5, 2, 1.0, Trainer::Likelihood);
     let item = Scored { base: vec![0.0, 0.1, 9.0, 0.2, -0.1], counts: vec![0.0, 0.4, 0.4, 0.2] };
     let set = |yes: Vec<u32>, unknown: Vec<u32>| {
-        let columns = Columns { names: vec!["x".into()], numbered: false };
+        let columns = Columns::named(vec!["x".into()]);
         let features = Features::Dense(Matrix::new(vec![0.0], 1));
         let set = LabelSet::new(features, columns, annotator.labels.clone(), vec![yes]).unwrap();
         set.with_unknown(vec![unknown]).unwrap()
@@ -402,7 +402,7 @@ fn without_links_the_paper_and_expected_precision_agree() {
         let annotator = model(&mut random, n, 0, 0.0, Trainer::Likelihood);
         let item = scored(&mut random, n, 1.5);
         let yes: Vec<u32> = (0..n as u32).filter(|_| random.below(2) == 0).collect();
-        let columns = Columns { names: vec!["x".into()], numbered: false };
+        let columns = Columns::named(vec!["x".into()]);
         let features = Features::Dense(Matrix::new(vec![0.0], 1));
         let set = LabelSet::new(features, columns, annotator.labels.clone(), vec![yes]).unwrap();
         let mut curve = |strategy| replay(&annotator, &item, &set, 0, (strategy, n, true), &mut random, &mut work);

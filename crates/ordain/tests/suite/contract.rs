@@ -169,7 +169,7 @@ fn the_objective_is_never_above_its_value_at_zero() {
 #[test]
 fn constant_features_and_short_queries_are_harmless() {
     let values = vec![5.0, 1.0, 5.0, 2.0, 5.0, 3.0, 5.0, 9.0, 5.0, 7.0];
-    let columns = Columns { names: vec!["constant".into(), "x".into()], numbered: false };
+    let columns = Columns::named(vec!["constant".into(), "x".into()]);
     let names = ["a", "b", "c"].map(str::to_owned).to_vec();
     let features = Features::Dense(Matrix::new(values, 2));
     let set = RankSet::new(features, columns, vec![0.0, 1.0, 2.0, 1.0, 1.0], vec![0, 3, 4, 5], names).unwrap();
@@ -857,7 +857,7 @@ fn constant_features_and_tiny_problems_are_harmless_to_matchers() {
             let rows: Vec<(usize, bool)> =
                 problems.iter().flat_map(|p| p.truth.iter().map(|&t| t == Truth::Yes).enumerate()).collect();
             let value = |&(e, yes): &(usize, bool)| [5.0, if constant { 0.0 } else { f32::from(yes) + 0.1 * e as f32 }];
-            let columns = Columns { names: vec!["constant".into(), "x".into()], numbered: false };
+            let columns = Columns::named(vec!["constant".into(), "x".into()]);
             let features = Features::Dense(Matrix::new(rows.iter().flat_map(value).collect(), 2));
             let set = MatchSet::new(features, columns, problems.clone()).unwrap();
             for (method, _) in matchers() {

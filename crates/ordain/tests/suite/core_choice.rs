@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 pub(crate) fn tags(labels: usize, yes: Vec<Vec<u32>>) -> LabelSet {
     let features = Features::Dense(Matrix::new(vec![0.0; yes.len()], 1));
-    let columns = Columns { names: vec!["x".into()], numbered: false };
+    let columns = Columns::named(vec!["x".into()]);
     LabelSet::new(features, columns, (0..labels).map(|i| i.to_string()).collect(), yes).unwrap()
 }
 

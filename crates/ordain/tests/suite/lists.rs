@@ -263,7 +263,7 @@ fn lists_of(docs: &[(f64, f32)], queries: usize) -> RankSet {
     let n = docs.len();
     let values = (0..queries).flat_map(|_| docs.iter().map(|doc| doc.1)).collect();
     let grades = (0..queries).flat_map(|_| docs.iter().map(|doc| doc.0)).collect();
-    let columns = Columns { names: vec!["x".into()], numbered: false };
+    let columns = Columns::named(vec!["x".into()]);
     let names = (0..queries).map(|q| format!("q{q}")).collect();
     let bounds = (0..=queries).map(|q| q * n).collect();
     RankSet::new(Features::Dense(Matrix::new(values, 1)), columns, grades, bounds, names).unwrap()

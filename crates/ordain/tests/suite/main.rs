@@ -29,5 +29,6 @@ mod speed;
 mod star;
 mod star_sum;
 mod star_training;
+mod tables;
 mod tag_metrics;
 mod tagging_data;

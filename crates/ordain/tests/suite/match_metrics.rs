@@ -15,7 +15,7 @@ fn metrics(names: &[&str]) -> Vec<Metric> {
 
 fn set(problems: Vec<Problem>) -> MatchSet {
     let rows = problems.iter().map(|problem| problem.edges.len()).sum();
-    let columns = Columns { names: vec!["x".into()], numbered: false };
+    let columns = Columns::named(vec!["x".into()]);
     MatchSet::new(Features::Dense(Matrix::new(vec![0.0; rows], 1)), columns, problems).unwrap()
 }
 

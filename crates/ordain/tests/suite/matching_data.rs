@@ -47,7 +47,7 @@ const TABLE: &str = "problem,left,right,likeness,gap,matched\n\
 #[test]
 fn a_table_of_edges() {
     let set = from("a.csv", TABLE).unwrap();
-    assert_eq!(set.columns, Columns { names: vec!["likeness".into(), "gap".into()], numbered: false });
+    assert_eq!(set.columns, Columns::named(vec!["likeness".into(), "gap".into()]));
     let p = set.problem(0);
     // items by first appearance, edges by (left, right), features with them
     assert_eq!((p.name.as_str(), p.left.join(""), p.right.join("")), ("p", "ba".into(), "yxz".into()));
@@ -88,7 +88,7 @@ fn refusals_of_a_table_name_the_place() {
         (",a,b,1,1\n", "2:1: expected the name of a problem, found \"\" in column \"problem\""),
         (
             "p,a,b,blue,1\n",
-            "2:4: expected a finite number (take a column of text out, or turn it into numbers), found \"blue\" in column \"x\"",
+            "2:4: expected a finite number, found \"blue\" in column \"x\"; ignore=x leaves the column out",
         ),
         ("p,a,b,,1\n", "2:4: expected a value, found \"\" in column \"x\"; missing=zero or missing=mean allows gaps"),
         (
@@ -115,7 +115,7 @@ fn refusals_of_a_table_name_the_place() {
     assert!(
         plain("a,b,c\n1,2,3\n").starts_with("a.csv:1:1: expected a header with the columns left and right (edges)")
     );
-    assert!(plain("left;right;x\na;b;1\n").contains("found the separator ;"));
+    assert!(plain("left;right;x\na;b;no\n").contains("a.csv:2:3: expected a finite number"));
     assert_eq!(
         refusal(TABLE, Some("frame_a,frame_b\n1,1\n"), &MatchReading::default()),
         "a.csv: expected points of frames (frame,point,x,y), to which a list of pairs belongs, found a table of edges"
@@ -193,7 +193,7 @@ fn what_is_written_is_read_again() {
             truth: vec![Truth::Yes],
             places: None,
         };
-        let columns = Columns { names: vec![column.into()], numbered: false };
+        let columns = Columns::named(vec![column.into()]);
         let set = MatchSet::new(Features::Dense(Matrix::new(vec![1.0], 1)), columns, vec![problem]).unwrap();
         assert!(write_matches(&set, &second).is_err(), "{column:?} {left:?}");
     }
@@ -386,7 +386,7 @@ fn refusals_of_points_name_the_place() {
         ("p,l,a,1,2,\n", "2:6: expected a value, found \"\" in column \"d\"; missing=zero or missing=mean allows gaps"),
         (
             "p,l,a,1,2,red\n",
-            "2:6: expected a finite number (every further column is a descriptor), found \"red\" in column \"d\"",
+            "2:6: expected a finite number, found \"red\" in column \"d\"; ignore=d leaves the column out",
         ),
     ] {
         assert_eq!(sides(rows), format!("a.csv:{expected}"));
@@ -443,7 +443,8 @@ fn names_of_features() {
     }
     assert!(PointFeature::list("degrees").unwrap_err().to_string().ends_with("did you mean \"degree\"?"));
     let of = |names: &[&str], numbered| {
-        PointFeature::of_columns(&Columns { names: names.iter().map(|n| (*n).to_owned()).collect(), numbered })
+        let names = names.iter().map(|n| (*n).to_owned()).collect();
+        PointFeature::of_columns(&Columns { names, numbered, ..Columns::default() })
     };
     assert_eq!(of(&["red", "degree"], false), Some(vec![Descriptors, Degree]));
     assert_eq!(of(&["red"], false), Some(vec![Descriptors]));

@@ -244,7 +244,7 @@ fn made(random: &mut Random, count: usize, cols: usize, sparse: bool, null: bool
     } else {
         Features::Dense(Matrix::new(values.concat(), cols))
     };
-    let columns = Columns { names: (0..cols).map(|j| format!("x{j}")).collect(), numbered: false };
+    let columns = Columns::named((0..cols).map(|j| format!("x{j}")).collect());
     MatchSet::new(features, columns, problems).unwrap()
 }
 
@@ -832,7 +832,7 @@ fn few_problems_do_not_freeze_the_temperature() {
         let (left, right) = (names("l"), names("r"));
         problems.push(Problem { name: p.to_string(), left, right, edges, truth, places: None });
     }
-    let columns = Columns { names: vec!["likeness".into()], numbered: false };
+    let columns = Columns::named(vec!["likeness".into()]);
     let set = MatchSet::new(Features::Dense(Matrix::new(x, 1)), columns, problems).unwrap();
     let model = fit("matchmargin", &set, &set.all());
     let said = model.model.predict(&model.model.prepare(&set).unwrap(), &set.all()).unwrap();
@@ -949,7 +949,7 @@ fn large(random: &mut Random, count: usize, n: usize) -> MatchSet {
             places: None,
         });
     }
-    let columns = Columns { names: vec!["x".into(), "y".into()], numbered: false };
+    let columns = Columns::named(vec!["x".into(), "y".into()]);
     MatchSet::new(Features::Dense(Matrix::new(values, 2)), columns, problems).unwrap()
 }
 

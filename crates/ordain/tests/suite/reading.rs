@@ -132,7 +132,9 @@ fn tables() {
             .contains("t.csv:3:3: expected a finite number, found \"oops\" in column \"x\"")
     );
     assert!(message("label,qid,x\n1,1\n").contains("t.csv:2:1: expected 3 fields, as in the header, found 2"));
-    assert!(message("label,query,x\n1,1,1\n").contains("expected a header with a column named qid"));
+    assert!(
+        message("label,questions,x\n1,1,1\n").contains("expected a header with a column for the query, such as qid")
+    );
     assert!(message("label,qid,x,x\n1,1,1,1\n").contains("\"x\" twice"));
 }
 

@@ -31,7 +31,7 @@ fn items(n: usize, seed: u64, sparse: bool) -> LabelSet {
     } else {
         Features::Dense(Matrix::new(values, 3))
     };
-    let columns = Columns { names: ["a", "b", "c"].map(String::from).to_vec(), numbered: false };
+    let columns = Columns::named(["a", "b", "c"].map(String::from).to_vec());
     let labels = (0..6).map(|label| format!("l{label}")).collect();
     LabelSet::new(features, columns, labels, yes).unwrap().with_unknown(unknown).unwrap()
 }
@@ -135,7 +135,7 @@ fn every_choice_is_as_the_slow_truth_has_it() {
 
 #[test]
 fn what_cannot_be_asked_is_refused() {
-    let columns = Columns { names: vec!["x".into()], numbered: false };
+    let columns = Columns::named(vec!["x".into()]);
     let features = || Features::Dense(Matrix::new(vec![0.0, 1.0, 2.0], 1));
     let set = LabelSet::new(features(), columns, vec!["sea".into()], vec![vec![0], vec![0], vec![0]]).unwrap();
     let labels = Retrieval::default().make(&set).unwrap_err().to_string();
@@ -173,8 +173,7 @@ fn relevant(set: &RankSet, q: usize) -> usize {
 fn halves_of_real_data() {
     let reading = LabelReading {
         category: Some("category".into()),
-        id: Some("image".into()),
-        ignore: vec!["name".into()],
+        roles: ordain::data::Roles { id: Some("image".into()), ignore: vec!["name".into()], ..Default::default() },
         ..LabelReading::default()
     };
     let corel = ["retrieval/wang-corel1k/features.csv.gz"];

@@ -239,7 +239,7 @@ fn with_gaps(random: &mut Random, items: usize, n: usize, gap: impl Fn(usize, us
         yes.push((0..n as u32).filter(|&l| on[l as usize] && !gap(i, l as usize)).collect());
     }
     let names = |k: usize| (0..k).map(|j| j.to_string()).collect::<Vec<_>>();
-    let columns = Columns { names: names(n), numbered: true };
+    let columns = Columns { names: names(n), numbered: true, ..Columns::default() };
     let set = LabelSet::new(Features::Dense(Matrix::new(values, n)), columns, names(n), yes).unwrap();
     set.with_unknown(unknown).unwrap()
 }
@@ -272,7 +272,7 @@ fn hundreds_of_labels_on_an_item_train() {
     let yes: Vec<Vec<u32>> = (0..items).map(|_| (0..n as u32).filter(|_| random.uniform() < 0.55).collect()).collect();
     let values: Vec<f32> = (0..items * 3).map(|_| random.normal() as f32).collect();
     let names = |k: usize| (0..k).map(|j| j.to_string()).collect::<Vec<_>>();
-    let columns = Columns { names: names(3), numbered: true };
+    let columns = Columns { names: names(3), numbered: true, ..Columns::default() };
     let set = LabelSet::new(Features::Dense(Matrix::new(values, 3)), columns, names(n), yes).unwrap();
     let method: CStar = "cstar[core=1,lambda=1e-3,link_lambda=1e-2]".parse().unwrap();
     let model = method.fit(&Training::new(&set, &set.all()), &Watch::NOBODY).unwrap();

@@ -19,7 +19,7 @@ fn metrics(names: &[&str]) -> Vec<Metric> {
 
 fn tags(labels: usize, yes: Vec<Vec<u32>>) -> LabelSet {
     let features = Features::Dense(Matrix::new(vec![0.0; yes.len()], 1));
-    let columns = Columns { names: vec!["x".into()], numbered: false };
+    let columns = Columns::named(vec!["x".into()]);
     LabelSet::new(features, columns, (0..labels).map(|i| format!("label {i}")).collect(), yes).unwrap()
 }
 
@@ -278,7 +278,7 @@ fn metrics_of_labels_are_read_and_refused_by_name() {
 #[test]
 fn label_scores_that_are_not_finite_are_refused_where_they_count() {
     let features = Features::Dense(Matrix::new(vec![0.0, 0.0], 1));
-    let columns = Columns { names: vec!["x".into()], numbered: false };
+    let columns = Columns::named(vec!["x".into()]);
     let labels = ["sea", "sky", "tree"].map(String::from).to_vec();
     let set = LabelSet::new(features, columns, labels, vec![vec![0], vec![1]]).unwrap();
     let set = set.with_unknown(vec![vec![2], vec![]]).unwrap();

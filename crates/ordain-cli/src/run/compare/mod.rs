@@ -183,7 +183,7 @@ fn compare<T: Round>(
     measures: &Measures,
     screen: &Screen,
 ) -> Result<Vec<f64>> {
-    let given = Given { reading: &args.reading, points: &args.points, only: &[] };
+    let given = Given { reading: &args.reading, columns: &args.columns, points: &args.points, only: &[] };
     let how = T::reading(&given)?;
     let choose_by = plan::choose_by(&args.choosing, &args.metrics.rules, T::WORDS)?;
     let protocol = Protocol {
@@ -212,6 +212,9 @@ fn compare<T: Round>(
             return Err(Usage(format!("--only-fold: expected a fold from {first} to {last}, found {i}")).into());
         }
     };
+    if let Rounds::Cuts(set, _) = &rounds {
+        files::say_columns(set.columns(), &given, screen)?;
+    }
     let folded = args.train.is_none();
     let mut tested: Vec<String> = vec![];
     super::followed(screen, |watch| -> Result<()> {

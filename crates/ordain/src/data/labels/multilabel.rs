@@ -103,6 +103,7 @@ impl Text {
         let columns = Columns {
             names: ids.iter().map(|id| self.header.get(id).cloned().unwrap_or_else(|| id.to_string())).collect(),
             numbered: !ids.iter().any(|id| self.header.contains_key(id)),
+            ..Columns::default()
         };
         once(path, "column", &columns.names)?;
         let fixed = names.is_some();

@@ -8,6 +8,7 @@ use crate::data::labels::rows;
 use crate::data::labels::set::Lists;
 use crate::data::sniff::kind;
 use crate::data::strings::short;
+use crate::data::table::{Format, Roles};
 use crate::data::{Columns, LabelSet, Strings};
 use crate::error::{Error, Result, Way};
 use crate::matrix::Features;
@@ -29,10 +30,10 @@ pub struct LabelReading {
     pub known: Vec<String>,
     /// Of a table: the column whose value is the one label of an item, instead of what `labels` says.
     pub category: Option<String>,
-    /// Of a table: the column of the ids of items. Without it: `id`, else `item`, where there is one.
-    pub id: Option<String>,
-    /// Of a table: columns that are left out.
-    pub ignore: Vec<String>,
+    /// Of a table: which column means what. Ids are in `id`, else in `item`, where there is one.
+    pub roles: Roles,
+    /// The features of a model for which a file is read; its roles are those of the model.
+    pub model: Option<Vec<String>>,
 }
 
 impl LabelReading {
@@ -78,8 +79,8 @@ pub(in crate::data) struct Part {
 
 /// Reads files of items with labels as one set; each part is a list of files, and its items are a range of the set.
 ///
-/// A file is ARFF (`.arff`), CSV (`.csv`) or TSV (`.tsv`) by its name, else text `label,label index:value…`; gzip and
-/// zstd are seen by their first bytes. Columns and labels are put right by name; files that name others are refused.
+/// A file is ARFF (`.arff`) or a table (`.csv`, `.tsv`, `.parquet`, `.feather`) by its name, else text
+/// `label,label index:value…`; gzip and zstd are seen by their first bytes. Columns and labels are put right by name; files that name others are refused.
 /// With `missing` other than [`Missing::Error`] gaps are kept as NaN for [`LabelSet::fill_missing`].
 ///
 /// Cost: one pass over each file, parsed on all threads but for tables.
@@ -116,25 +117,24 @@ fn file(path: &Path, reading: &LabelReading) -> Result<Part> {
         Err(Error::Content { path: path.into(), expected: expected.into(), found: found.into() })
     };
     let kind = kind(path);
-    let of_tables = reading.category.is_some() || reading.id.is_some() || !reading.ignore.is_empty();
-    if of_tables && !matches!(kind.as_str(), "csv" | "tsv") {
+    let of_tables = reading.category.is_some() || reading.model.is_none() && !reading.roles.is_empty();
+    let format = Format::named(&kind);
+    if of_tables && format.is_none() {
         return content(
-            "a table (.csv or .tsv), whose columns can be named as categories, as ids or to be left out",
+            "a table (.csv, .tsv, .parquet or .feather), whose columns can be named as categories, as ids or to be left out",
             "another file",
         );
     }
     let part = match kind.as_str() {
         "arff" => arff::read(path, reading)?,
-        "csv" => rows::read(path, b',', reading)?,
-        "tsv" => rows::read(path, b'\t', reading)?,
-        "parquet" => {
-            return content("ARFF, CSV, TSV or text of labels (this build reads no Parquet)", "a .parquet file");
-        }
         "xml" => {
             let way = Way::new("labels", ["FILE.xml"], "takes the XML of the labels, beside a data file");
             return content("a data file", "an .xml file").map_err(|error| error.or(way));
         }
-        _ => multilabel::read(path, reading)?,
+        _ => match format {
+            Some(format) => rows::read(path, format, reading)?,
+            None => multilabel::read(path, reading)?,
+        },
     };
     if part.columns.names.is_empty() {
         return content("features", "items without any");

@@ -1,12 +1,9 @@
 //! CSV and TSV of items with labels: columns of 0 and 1 that are named, a column `labels` of names between `;`, or a
 //! column of categories.
 
-use crate::data::cells::open;
-use crate::data::columns::once;
 use crate::data::labels::read::{LabelReading, Part};
 use crate::data::labels::set::Lists;
-use crate::data::number::{self, Value};
-use crate::data::strings::short;
+use crate::data::table::{Finding, Format, Role, Table};
 use crate::data::{Columns, Strings};
 use crate::error::{Error, Result, Way};
 use crate::matrix::{Features, Matrix};
@@ -25,70 +22,57 @@ enum Labels {
     None,
 }
 
-pub(in crate::data) fn read(path: &Path, delimiter: u8, reading: &LabelReading) -> Result<Part> {
-    let (mut rows, header) = open(path, delimiter)?;
-    once(path, "column", &header)?;
-    let (labels, mut vocabulary) = labels_of(path, &header, reading)?;
-    let is_label = |j: usize| match &labels {
-        Labels::Columns(columns) => columns.contains(&j),
-        Labels::Names(column) | Labels::Category(column) => *column == j,
-        Labels::None => false,
+pub(in crate::data) fn read(path: &Path, format: Format, reading: &LabelReading) -> Result<Part> {
+    let mut rows = Table::open(path, format)?;
+    let finding = Finding { path, header: &rows.header, roles: &reading.roles, model: reading.model.as_deref() };
+    let (labels, mut vocabulary) = labels_of(&finding, reading)?;
+    let taken = match &labels {
+        Labels::Columns(columns) => columns.clone(),
+        Labels::Names(column) | Labels::Category(column) => vec![*column],
+        Labels::None => vec![],
     };
-    let column = |name: &String, option: &'static str| find_column(path, &header, name, option);
-    let ignored = reading.ignore.iter().map(|name| column(name, "ignore")).collect::<Result<Vec<usize>>>()?;
-    let plain: Vec<usize> = (0..header.len()).filter(|&j| !is_label(j) && !ignored.contains(&j)).collect();
-    let find = |name: &str| plain.iter().copied().find(|&j| header[j].eq_ignore_ascii_case(name));
-    let id = match &reading.id {
-        Some(name) => Some(column(name, "id")?),
-        None => find("id").or_else(|| find("item")),
-    };
-    let features: Vec<usize> = plain.iter().copied().filter(|&j| Some(j) != id).collect();
+    let found = finding.find(&[Role::Item], &taken)?;
+    let id = found.get(Role::Item);
+    let names = rows.select(&found.features, &[&taken[..], &found.others()].concat())?;
     let mut known: HashMap<String, u32> = vocabulary.iter().cloned().zip(0..).collect();
     let (mut values, mut items) = (vec![], Strings::default());
     let (mut yes, mut unknown, mut row) = (Lists::default(), Lists::default(), (vec![], vec![]));
     while let Some(record) = rows.next()? {
-        let refuse = |j: usize, expected: String| record.refuse(j, expected);
-        for &j in &features {
-            values.push(match number::whole(record[j].trim_ascii()) {
-                Value::Number(x) => x,
-                Value::Missing if reading.keep_missing() => f32::NAN,
-                Value::Missing => {
-                    return Err(refuse(j, "a value".into()).or(Way::gaps()));
-                }
-                Value::Bad => {
-                    let way = match &labels {
-                        Labels::Category(_) => Way::new("ignore", [short(&header[j])], "leaves the column out"),
-                        _ => Way::new("labels", [short(&header[j])], "takes the column as a label"),
-                    };
-                    let expected = "a finite number (take a column of text out, or turn it into numbers)";
-                    return Err(refuse(j, expected.into()).or(way));
-                }
-            });
-        }
+        let refuse = |j: usize, expected: &str| record.refuse(j, expected);
+        // a column of text may be one of labels
+        record.features(reading.keep_missing(), &mut values).map_err(|error| match (&error, &labels) {
+            (Error::Advised { way, .. }, Labels::None | Labels::Names(_)) if way.option == "ignore" => {
+                let more = Way::new("labels", way.values.clone(), "takes it as a label");
+                error.or(more)
+            }
+            _ => error,
+        })?;
         row.0.clear();
         row.1.clear();
         match &labels {
             Labels::None => {}
             Labels::Columns(columns) => {
                 for (label, &j) in (0u32..).zip(columns) {
-                    match state(record[j].trim_ascii()) {
+                    match state(&record.text(j)) {
                         Some(Some(true)) => row.0.push(label),
                         Some(Some(false)) => {}
                         Some(None) => row.1.push(label),
-                        None => return Err(refuse(j, "1, 0, true, false, yes, no, or nothing where unknown".into())),
+                        None => return Err(refuse(j, "1, 0, true, false, yes, no, or nothing where unknown")),
                     }
                 }
             }
             Labels::Names(j) => {
-                let names = std::str::from_utf8(&record[*j]).map_err(|_| refuse(*j, "labels in UTF-8".into()))?;
+                let names = record.text(*j);
+                let names = std::str::from_utf8(&names).map_err(|_| refuse(*j, "labels in UTF-8"))?;
                 for name in names.split(';').map(str::trim).filter(|name| !name.is_empty()) {
                     row.0.push(number_of(name, &mut known, &mut vocabulary));
                 }
             }
             Labels::Category(j) => {
-                let name = std::str::from_utf8(&record[*j]).map_err(|_| refuse(*j, "a category in UTF-8".into()))?;
+                let name = record.text(*j);
+                let name = std::str::from_utf8(&name).map_err(|_| refuse(*j, "a category in UTF-8"))?;
                 if name.trim().is_empty() {
-                    return Err(refuse(*j, "a category".into()));
+                    return Err(refuse(*j, "a category"));
                 }
                 row.0.push(number_of(name.trim(), &mut known, &mut vocabulary));
             }
@@ -96,13 +80,16 @@ pub(in crate::data) fn read(path: &Path, delimiter: u8, reading: &LabelReading) 
         yes.push(&row.0);
         unknown.push(&row.1);
         if let Some(id) = id {
-            items.push(record[id].trim_ascii());
+            let Some(name) = record.word(id) else {
+                return Err(refuse(id, "an id in UTF-8 (save the file as UTF-8)"));
+            };
+            items.push(name.as_bytes());
         }
     }
-    let names: Vec<String> = features.iter().map(|&j| header[j].clone()).collect();
+    let coarse = rows.coarse().into_iter().map(|j| names[j].clone()).collect();
     Ok(Part {
         features: Features::Dense(Matrix::new(values, names.len())),
-        columns: Columns::of(names),
+        columns: Columns { roles: found.roles, coarse, ..Columns::of(names) },
         loose: false,
         labels: vocabulary,
         fixed: matches!(labels, Labels::Columns(_)),
@@ -122,23 +109,12 @@ fn number_of(name: &str, known: &mut HashMap<String, u32>, vocabulary: &mut Vec<
     })
 }
 
-/// The place of a column that an option names.
-fn find_column(path: &Path, header: &[String], name: &str, option: &'static str) -> Result<usize> {
-    let absent = || Error::Parse {
-        path: path.into(),
-        line: 1,
-        column: 1,
-        expected: format!("a header with the column {:?}", short(name)),
-        found: format!("{:?}", short(&header.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(","))),
-    };
-    header.iter().position(|h| h == name).ok_or_else(|| absent().or(Way::new(option, [short(name)], "names it")))
-}
-
 /// Where the labels are, and their names as far as the header tells.
-fn labels_of(path: &Path, header: &[String], reading: &LabelReading) -> Result<(Labels, Vec<String>)> {
+fn labels_of(table: &Finding, reading: &LabelReading) -> Result<(Labels, Vec<String>)> {
     if let Some(category) = &reading.category {
-        return Ok((Labels::Category(find_column(path, header, category, "queries")?), vec![]));
+        return Ok((Labels::Category(table.column(category, "queries")?), vec![]));
     }
+    let header = table.header;
     let find = |name: &str| header.iter().position(|h| h == name);
     let Some(given) = &reading.labels else {
         if let Some(column) = header.iter().position(|h| h.eq_ignore_ascii_case("labels")) {
@@ -154,7 +130,7 @@ fn labels_of(path: &Path, header: &[String], reading: &LabelReading) -> Result<(
         });
     };
     let names = LabelReading::names(given)?;
-    let columns = names.iter().map(|name| find_column(path, header, name, "labels")).collect::<Result<Vec<usize>>>()?;
+    let columns = names.iter().map(|name| table.column(name, "labels")).collect::<Result<Vec<usize>>>()?;
     Ok((Labels::Columns(columns), names))
 }
 

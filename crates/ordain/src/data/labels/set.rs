@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// ```
 /// use ordain::{data::{Columns, LabelSet}, matrix::{Features, Matrix}};
 /// let features = Features::Dense(Matrix::new(vec![0.5, 1.0, 2.0], 1));
-/// let columns = Columns { names: vec!["size".into()], numbered: false };
+/// let columns = Columns::named(vec!["size".into()]);
 /// let labels = vec!["sea".into(), "sky".into()];
 /// let set = LabelSet::new(features, columns, labels, vec![vec![0, 1], vec![], vec![1]])?;
 /// assert_eq!((set.len(), set.yes(2)), (3, &[1][..]));
@@ -242,7 +242,7 @@ impl LabelSet {
     /// ```
     /// # use ordain::{data::{Columns, LabelSet}, matrix::{Features, Matrix}};
     /// # let features = Features::Dense(Matrix::new(vec![0.5, 1.0, 2.0], 1));
-    /// # let columns = Columns { names: vec!["size".into()], numbered: false };
+    /// # let columns = Columns::named(vec!["size".into()]);
     /// let labels = vec!["sea".into(), "sky".into()];
     /// let set = LabelSet::new(features, columns, labels, vec![vec![0, 1], vec![], vec![1]])?;
     /// assert_eq!((set.silent_labels(&[1, 2]), set.bare_items(&[0, 1, 2])), (vec![0], 1));
@@ -311,7 +311,12 @@ impl LabelSet {
     /// Fills gaps of the features as `missing` says; the means of `units`, where they were what was filled in.
     pub fn fill(&mut self, missing: Missing, units: &[u32]) -> Filled {
         let pieces = self.pieces();
-        columns::fill_as(&mut self.features, missing, &pieces, units.iter().map(|&i| i as usize..i as usize + 1))
+        columns::fill_as(
+            (&mut self.features, &mut self.columns),
+            missing,
+            &pieces,
+            units.iter().map(|&i| i as usize..i as usize + 1),
+        )
     }
 
     /// Puts `means[j]` where a value of column `j` is missing, or 0 without means.

@@ -1,11 +1,11 @@
 //! Writing items with labels: Mulan ARFF with its XML, CSV, TSV, or text with `labels.txt`.
 
-use crate::data::cells::check_writable;
 use crate::data::columns::is_index;
 use crate::data::labels::label_xml;
 use crate::data::source::extension;
 use crate::data::source::{plain_name, read_whole, write_whole};
 use crate::data::strings::short;
+use crate::data::table::csv::check_writable;
 use crate::data::{Columns, LabelSet};
 use crate::error::{Error, Result};
 use crate::matrix::Features;
@@ -301,7 +301,7 @@ fn label_file(set: &LabelSet, path: &Path) -> Result<()> {
 }
 
 fn text(set: &LabelSet, out: &mut dyn Write) -> io::Result<()> {
-    let Columns { names, numbered } = &set.columns;
+    let Columns { names, numbered, .. } = &set.columns;
     let numbers: Vec<u32> = names.iter().filter(|name| is_index(name)).filter_map(|name| name.parse().ok()).collect();
     let numbered = *numbered && numbers.len() == names.len() && numbers.windows(2).all(|pair| pair[0] < pair[1]);
     let index: Vec<u32> = if numbered { numbers } else { (1..=names.len() as u32).collect() };

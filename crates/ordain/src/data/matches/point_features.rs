@@ -100,7 +100,7 @@ impl PointFeature {
     /// ```
     /// use ordain::data::{Columns, PointFeature};
     /// let names = ["degree", "dx", "dy", "dx2", "dy2", "red", "green"].map(String::from).to_vec();
-    /// let list = PointFeature::of_columns(&Columns { names, numbered: false });
+    /// let list = PointFeature::of_columns(&Columns::named(names));
     /// assert_eq!(list, Some(vec![PointFeature::Degree, PointFeature::Coordinates, PointFeature::Descriptors]));
     /// ```
     pub fn of_columns(columns: &Columns) -> Option<Vec<Self>> {

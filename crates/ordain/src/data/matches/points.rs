@@ -1,12 +1,10 @@
 //! CSV and TSV of points: `problem,side,id,x,y`, or `frame,point,x,y` with a file of pairs of frames.
 
-use crate::data::cells::{Cells, open};
 use crate::data::columns::once;
 use crate::data::matches::point_features::{Cloud, PointFeature, Prepared, problem};
 use crate::data::matches::read::{MatchReading, Part, Split};
-use crate::data::number::{self, Value};
-use crate::data::sniff::kind;
 use crate::data::strings::short;
+use crate::data::table::{Format, Table};
 use crate::data::{Columns, MatchSet, Missing, Truth};
 use crate::error::{Error, Result, Way};
 use crate::matrix::{Features, Matrix};
@@ -45,7 +43,8 @@ pub(in crate::data) fn is_points(has: impl Fn(&str) -> bool) -> bool {
     SIDES[1..].iter().all(|name| has(name)) || FRAMES.iter().all(|name| has(name))
 }
 
-pub(in crate::data) fn read(path: &Path, (mut rows, header): (Cells, Vec<String>), missing: Missing) -> Result<Points> {
+pub(in crate::data) fn read(path: &Path, mut rows: Table, missing: Missing) -> Result<Points> {
+    let header = rows.header.clone();
     let find = |name: &str| header.iter().position(|h| h.eq_ignore_ascii_case(name));
     let sides = SIDES[1..].iter().all(|name| find(name).is_some());
     let (group, side, id) = match sides {
@@ -63,17 +62,17 @@ pub(in crate::data) fn read(path: &Path, (mut rows, header): (Cells, Vec<String>
         let found = format!("{:?} twice", short(&header[twice]));
         return Err(Error::Content { path: path.into(), expected: "each column name once".into(), found });
     }
-    let descriptors: Vec<String> = further.iter().map(|&j| header[j].clone()).collect();
+    let descriptors = rows.select(&further, &special.iter().flatten().copied().collect::<Vec<_>>())?;
     let mut clouds: Vec<Cloud> = vec![];
     let mut index: HashMap<(Box<[u8]>, usize), usize> = HashMap::new();
     let (mut groups, mut seen) = (vec![], vec![]);
     let mut styles: Vec<usize> = (0..STYLES.len()).collect();
     while let Some(record) = rows.next()? {
         let refuse = |j: usize, expected: String| record.refuse(j, expected);
-        let word = |j: usize, what: &str| match std::str::from_utf8(&record[j]).map(str::trim) {
-            Err(_) => Err(refuse(j, format!("{what} in UTF-8"))),
-            Ok("") => Err(refuse(j, what.into())),
-            Ok(word) => Ok(word.to_owned()),
+        let word = |j: usize, what: &str| match record.word(j) {
+            None => Err(refuse(j, format!("{what} in UTF-8"))),
+            Some(word) if word.is_empty() => Err(refuse(j, what.into())),
+            Some(word) => Ok(word.into_owned()),
         };
         let name = match group {
             Some(j) => word(j, if sides { "the name of a problem" } else { "the name of a frame" })?,
@@ -82,8 +81,7 @@ pub(in crate::data) fn read(path: &Path, (mut rows, header): (Cells, Vec<String>
         let hand = match side {
             None => 0,
             Some(j) => {
-                let has =
-                    |style: usize, k: usize| record[j].trim_ascii().eq_ignore_ascii_case(STYLES[style][k].as_bytes());
+                let has = |style: usize, k: usize| record.text(j).eq_ignore_ascii_case(STYLES[style][k].as_bytes());
                 let fits: Vec<usize> = styles.iter().copied().filter(|&style| has(style, 0) || has(style, 1)).collect();
                 if fits.is_empty() {
                     let shown: Vec<String> = styles.iter().map(|&s| STYLES[s].join(" or ")).collect();
@@ -92,8 +90,7 @@ pub(in crate::data) fn read(path: &Path, (mut rows, header): (Cells, Vec<String>
                 }
                 styles = fits;
                 // 1 may be the left of 1 and 2 or the right of 0 and 1: what it is shows in the end
-                let token =
-                    STYLES.iter().flatten().position(|t| record[j].trim_ascii().eq_ignore_ascii_case(t.as_bytes()));
+                let token = STYLES.iter().flatten().position(|t| record.text(j).eq_ignore_ascii_case(t.as_bytes()));
                 token.unwrap_or(0)
             }
         };
@@ -110,22 +107,13 @@ pub(in crate::data) fn read(path: &Path, (mut rows, header): (Cells, Vec<String>
                 format!("each point of a {} once (the first is on line {first})", if sides { "side" } else { "frame" }),
             ));
         }
-        let coordinate = |j: usize| match fast_float2::parse::<f64, _>(record[j].trim_ascii()) {
-            Ok(x) if x.abs() <= LARGEST => Ok(x),
+        let coordinate = |j: usize| match record.number(j) {
+            Some(x) if x.abs() <= LARGEST => Ok(x),
             _ => Err(refuse(j, "a coordinate (a finite number, at most 1e18)".into())),
         };
         clouds[at].places.push([coordinate(x)?, coordinate(y)?]);
         clouds[at].ids.push(point);
-        for &j in &further {
-            clouds[at].descriptors.push(match number::whole(record[j].trim_ascii()) {
-                Value::Number(x) => x,
-                Value::Missing if missing != Missing::Error => f32::NAN,
-                Value::Missing => {
-                    return Err(refuse(j, "a value".into()).or(Way::gaps()));
-                }
-                Value::Bad => return Err(refuse(j, "a finite number (every further column is a descriptor)".into())),
-            });
-        }
+        record.features(missing != Missing::Error, &mut clouds[at].descriptors)?;
     }
     if clouds.is_empty() {
         let found = "none: the file has no rows".into();
@@ -215,12 +203,12 @@ impl MatchSet {
         let mut values = Vec::with_capacity(edges * names.len());
         let problem = problem(name.into(), &left, &right, &features, &mut values);
         let features = Features::Dense(Matrix::new(values, names.len()));
-        Self::new(features, Columns { names, numbered: false }, vec![problem])
+        Self::new(features, Columns::named(names), vec![problem])
     }
 }
 
 /// The problems of a file of points.
-pub(in crate::data) fn problems(path: &Path, table: (Cells, Vec<String>), reading: &MatchReading) -> Result<Part> {
+pub(in crate::data) fn problems(path: &Path, table: Table, reading: &MatchReading) -> Result<Part> {
     let points = read(path, table, reading.missing)?;
     let content = |expected: &str, found: &str| Error::Content {
         path: path.into(),
@@ -284,7 +272,7 @@ pub(in crate::data) fn problems(path: &Path, table: (Cells, Vec<String>), readin
         problems.iter_mut().for_each(|problem| problem.truth.fill(Truth::Unknown));
     }
     let matrix = Features::Dense(Matrix::new(values, names.len()));
-    Ok(Part { features: matrix, columns: Columns { names, numbered: false }, problems, named, splits })
+    Ok(Part { features: matrix, columns: Columns::named(names), problems, named, splits })
 }
 
 /// The two sides of each problem; where there is none, the number after the last cloud.
@@ -302,8 +290,9 @@ fn sides_of(sides: &[(String, bool)]) -> Vec<Pair> {
 
 /// Pairs of frames: `frame_a`, `frame_b`, and if they are there `split` and `problem`; other columns are ignored.
 fn read_pairs(path: &Path, points: &Path, frames: &[String]) -> Result<Vec<Pair>> {
-    let delimiter = if kind(path) == "tsv" { b'\t' } else { b',' };
-    let (mut rows, header) = open(path, delimiter)?;
+    let mut rows = Table::open(path, Format::of(path).unwrap_or(Format::Text(b',')))?;
+    let header = rows.header.clone();
+    rows.select(&[], &(0..header.len()).collect::<Vec<_>>())?;
     let find = |name: &str| header.iter().position(|h| h.eq_ignore_ascii_case(name));
     let (Some(a), Some(b)) = (find("frame_a"), find("frame_b")) else {
         return Err(Error::Parse {
@@ -311,7 +300,7 @@ fn read_pairs(path: &Path, points: &Path, frames: &[String]) -> Result<Vec<Pair>
             line: 1,
             column: 1,
             expected: "a header with the columns frame_a and frame_b (and split, problem)".into(),
-            found: crate::data::matches::read::shown(&header),
+            found: crate::data::table::shown(&header),
         });
     };
     let (split, named) = (find("split"), find("problem"));
@@ -319,20 +308,20 @@ fn read_pairs(path: &Path, points: &Path, frames: &[String]) -> Result<Vec<Pair>
     let (mut pairs, mut used) = (vec![], HashSet::new());
     while let Some(record) = rows.next()? {
         let refuse = |j: usize, expected: String| record.refuse(j, expected);
-        let word = |j: usize| std::str::from_utf8(&record[j]).map(str::trim).map_err(|_| refuse(j, "UTF-8".into()));
+        let word = |j: usize| record.word(j).ok_or_else(|| refuse(j, "UTF-8".into()));
         let frame = |j: usize| {
-            let frame = index.get(word(j)?).copied();
+            let frame = index.get(&*word(j)?).copied();
             frame.ok_or_else(|| refuse(j, format!("a frame of {}", points.display())))
         };
         let split = match split {
             None => None,
             Some(j) => Some(
-                Split::parse(word(j)?)
+                Split::parse(&word(j)?)
                     .ok_or_else(|| refuse(j, "train, validate (valid, validation) or test".into()))?,
             ),
         };
         let name = match named.map(word).transpose()? {
-            Some(name) if !name.is_empty() => name.to_owned(),
+            Some(name) if !name.is_empty() => name.into_owned(),
             _ => format!("{}-{}", word(a)?, word(b)?),
         };
         let again = (2u32..).map(|k| format!("{name}#{k}"));

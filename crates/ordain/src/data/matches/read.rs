@@ -5,6 +5,7 @@ use crate::data::matches::points;
 use crate::data::matches::rows;
 use crate::data::sniff::{column_names, kind};
 use crate::data::strings::short;
+use crate::data::table::{Format, Roles, Table, shown};
 use crate::data::{Columns, MatchSet, Missing, PointFeature, Problem};
 use crate::error::{Error, Result};
 use crate::matrix::Features;
@@ -57,6 +58,10 @@ pub struct MatchReading {
     pub pairs: Option<PathBuf>,
     /// Only problems of these splits, where the pairs have any; empty: all.
     pub only: Vec<Split>,
+    /// Of a table of edges: which column means what.
+    pub roles: Roles,
+    /// The features of a model for which a file is read; its roles are those of the model.
+    pub model: Option<Vec<String>>,
 }
 
 /// What one file holds.
@@ -164,11 +169,7 @@ pub fn read_match_splits(paths: &[PathBuf], reading: &MatchReading) -> Result<(M
 /// assert!(ordain::data::is_matches(&path));
 /// ```
 pub fn is_matches(path: &Path) -> bool {
-    let names: HashSet<String> = match kind(path).as_str() {
-        "csv" => column_names(path, b','),
-        "tsv" => column_names(path, b'\t'),
-        _ => return false,
-    };
+    let Some(names) = column_names(path) else { return false };
     let has = |name: &str| names.contains(name);
     !has("qid") && !has("labels") && (has("left") && has("right") || points::is_points(has))
 }
@@ -176,13 +177,8 @@ pub fn is_matches(path: &Path) -> bool {
 /// Whether a file holds points of frames, as far as its header tells: the columns `frame`, `point`, `x` and `y`, and no
 /// edges. What cannot be read does not. A stream still has its beginning after the look.
 pub fn is_frames(path: &Path) -> bool {
-    let names = column_names(path, if kind(path) == "tsv" { b'\t' } else { b',' });
+    let Some(names) = column_names(path) else { return false };
     points::FRAMES.iter().all(|&name| names.contains(name)) && !names.contains("left")
-}
-
-/// The columns of a table, for a message.
-pub(in crate::data) fn shown(header: &[String]) -> String {
-    format!("{:?}", short(&header.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(",")))
 }
 
 /// The refusal of a header that is none of the three.
@@ -192,22 +188,20 @@ pub(in crate::data) fn no_format(path: &Path, header: &[String]) -> Error {
         line: 1,
         column: 1,
         expected: "a header with the columns left and right (edges), side, id, x and y (points of two sides), or frame, point, x and y (points of frames)".into(),
-        found: if header.iter().all(String::is_empty) { "an empty line, or nothing".into() } else { shown(header) },
+        found: shown(header),
     }
 }
 
-/// The separator of a table, by its name; refuses what is no table.
-pub(in crate::data) fn separator(path: &Path) -> Result<u8> {
-    let refuse = |found: String| {
-        let expected = "a file of CSV or TSV".into();
-        Err(Error::Content { path: path.into(), expected, found })
-    };
-    match kind(path).as_str() {
-        "tsv" => Ok(b'\t'),
-        other @ ("parquet" | "arff" | "xml" | "json" | "jsonl" | "html" | "ordain" | "run" | "qrels" | "qrel") => {
-            refuse(format!("a .{other} file"))
-        }
-        _ => Ok(b','),
+/// The format of a table, by its name; refuses what is no table.
+pub(in crate::data) fn format(path: &Path) -> Result<Format> {
+    let kind = kind(path);
+    match kind.as_str() {
+        "arff" | "xml" | "json" | "jsonl" | "html" | "ordain" | "run" | "qrels" | "qrel" => Err(Error::Content {
+            path: path.into(),
+            expected: "a table: CSV, TSV, Parquet or Feather".into(),
+            found: format!("a .{kind} file"),
+        }),
+        _ => Ok(Format::named(&kind).unwrap_or(Format::Text(b','))),
     }
 }
 
@@ -215,19 +209,21 @@ fn file(path: &Path, reading: &MatchReading) -> Result<Part> {
     let content = |expected: &str, found: &str| {
         Err(Error::Content { path: path.into(), expected: expected.into(), found: found.into() })
     };
-    let delimiter = separator(path)?;
-    let (table, header) = crate::data::cells::open(path, delimiter)?;
-    let has = |name: &str| header.iter().any(|h| h.eq_ignore_ascii_case(name));
-    let (edges, points) = (has("left") && has("right"), points::is_points(has));
+    let table = Table::open(path, format(path)?)?;
+    let has = |name: &str| table.header.iter().any(|h| h.eq_ignore_ascii_case(name));
+    let (edges, points) = (rows::has_edges(&table.header, reading), points::is_points(has));
     if !(edges || points) {
-        return Err(no_format(path, &header));
+        return Err(no_format(path, &table.header));
     }
     let part = match edges {
         true if reading.pairs.is_some() => {
             return content("points of frames (frame,point,x,y), to which a list of pairs belongs", "a table of edges");
         }
-        true => rows::read(path, (table, header), reading.missing != Missing::Error)?,
-        false => points::problems(path, (table, header), reading)?,
+        true => rows::read(path, table, reading)?,
+        false if reading.model.is_none() && !reading.roles.is_empty() => {
+            return content("a table of edges, whose columns can be named", "points");
+        }
+        false => points::problems(path, table, reading)?,
     };
     if part.columns.names.is_empty() {
         return content("features", "edges without any");

@@ -1,71 +1,65 @@
 //! CSV and TSV of edges: `problem`, `left`, `right`, `matched`; every other column is a feature.
 
-use crate::data::cells::Cells;
-use crate::data::columns::once;
-use crate::data::matches::read::Part;
-use crate::data::number::{self, Value};
+use crate::data::matches::read::{MatchReading, Part};
 use crate::data::strings::short;
-use crate::data::{Clash, Clashing, Columns, EdgeRows, Truth};
-use crate::error::{Error, Result, Way};
+use crate::data::table::{Finding, Role, Table};
+use crate::data::{Clash, Clashing, Columns, EdgeRows, Missing, Truth};
+use crate::error::{Error, Result};
 use crate::matrix::{Features, Matrix};
+use std::borrow::Cow;
 use std::path::Path;
 
 /// The columns that are no features.
 pub(in crate::data) const SPECIAL: [&str; 4] = ["problem", "left", "right", "matched"];
 
-pub(in crate::data) fn read(
-    path: &Path,
-    (mut table, header): (Cells, Vec<String>),
-    keep_missing: bool,
-) -> Result<Part> {
-    let find = |name: &str| header.iter().position(|h| h.eq_ignore_ascii_case(name));
-    let special = SPECIAL.map(find);
-    let [problem, Some(left), Some(right), matched] = special else {
-        return Err(crate::data::matches::read::no_format(path, &header));
+/// Whether a table has edges, by the names of its columns.
+pub(in crate::data) fn has_edges(header: &[String], reading: &MatchReading) -> bool {
+    let has = |role: Role| {
+        let named = reading.roles.get(role).filter(|name| header.contains(name));
+        named.is_some() || header.iter().any(|h| h.eq_ignore_ascii_case(role.names()[0]))
     };
-    once(path, "column", &header)?;
-    let features: Vec<usize> = (0..header.len()).filter(|&j| !special.contains(&Some(j))).collect();
-    let names: Vec<String> = features.iter().map(|&j| header[j].clone()).collect();
+    has(Role::Left) && has(Role::Right)
+}
+
+pub(in crate::data) fn read(path: &Path, mut table: Table, reading: &MatchReading) -> Result<Part> {
+    let keep_missing = reading.missing != Missing::Error;
+    let finding = Finding { path, header: &table.header, roles: &reading.roles, model: reading.model.as_deref() };
+    let found = finding.find(&[Role::Problem, Role::Left, Role::Right, Role::Matched], &[])?;
+    let (problem, matched) = (found.get(Role::Problem), found.get(Role::Matched));
+    let (Some(left), Some(right)) = (found.get(Role::Left), found.get(Role::Right)) else {
+        return Err(crate::data::matches::read::no_format(path, &table.header));
+    };
+    let names = table.select(&found.features, &found.others())?;
     if let Some(twice) = names.iter().find(|name| SPECIAL.iter().any(|special| name.eq_ignore_ascii_case(special))) {
         let found = format!("{:?} twice", short(twice));
         return Err(Error::Content { path: path.into(), expected: "each column name once".into(), found });
     }
     let (mut values, mut rows, mut lines) = (vec![], EdgeRows::default(), vec![]);
     while let Some(record) = table.next()? {
-        let refuse = |j: usize, expected: String| record.refuse(j, expected);
-        let text = |j: usize| std::str::from_utf8(record[j].trim_ascii());
-        let id = |j: usize| match text(j) {
-            Ok("") => Err(refuse(j, format!("the id of a {} item", SPECIAL[if j == left { 1 } else { 2 }]))),
-            Err(_) => Err(refuse(j, "an id in UTF-8".into())),
-            Ok(id) => Ok(id),
+        let word = |j: usize, what: &dyn Fn() -> String| match record.word(j) {
+            None => Err(record.refuse(j, format!("{} in UTF-8 (save the file as UTF-8)", what()))),
+            Some(word) if word.is_empty() => Err(record.refuse(j, what())),
+            Some(word) => Ok(word),
         };
-        let name = match problem.map(|j| (j, text(j))) {
-            None => "1",
-            Some((j, Ok(""))) => return Err(refuse(j, "the name of a problem".into())),
-            Some((j, Err(_))) => return Err(refuse(j, "a name in UTF-8".into())),
-            Some((_, Ok(name))) => name,
+        let id = |j: usize| word(j, &|| format!("the id of a {} item", SPECIAL[if j == left { 1 } else { 2 }]));
+        let name = match problem {
+            None => Cow::Borrowed("1"),
+            Some(j) => word(j, &|| "the name of a problem".into())?,
         };
-        let truth = match matched.map(|j| (j, record[j].trim_ascii())) {
-            None | Some((_, b"")) => Truth::Unknown,
-            Some((_, b"0" | b"0.0")) => Truth::No,
-            Some((_, b"1" | b"1.0")) => Truth::Yes,
-            Some((j, _)) => return Err(refuse(j, "1, 0, or nothing where it is not known".into())),
+        let truth = match matched {
+            None => Truth::Unknown,
+            Some(j) => match &*record.text(j) {
+                b"" => Truth::Unknown,
+                b"0" | b"0.0" => Truth::No,
+                b"1" | b"1.0" => Truth::Yes,
+                word if word.eq_ignore_ascii_case(b"false") => Truth::No,
+                word if word.eq_ignore_ascii_case(b"true") => Truth::Yes,
+                _ => return Err(record.refuse(j, "1, 0, or nothing where it is not known")),
+            },
         };
-        rows.push(name, id(left)?, id(right)?, truth);
+        rows.push(&name, &id(left)?, &id(right)?, truth);
         lines.push(record.line());
-        for &j in &features {
-            values.push(match number::whole(record[j].trim_ascii()) {
-                Value::Number(x) => x,
-                Value::Missing if keep_missing => f32::NAN,
-                Value::Missing => {
-                    return Err(refuse(j, "a value".into()).or(Way::gaps()));
-                }
-                Value::Bad => {
-                    let way = "take a column of text out, or turn it into numbers";
-                    return Err(refuse(j, format!("a finite number ({way})")));
-                }
-            });
-        }
+        record.features(keep_missing, &mut values)?;
         if rows.len() > u32::MAX as usize {
             let (expected, found) = ("at most 4294967295 edges".into(), "more".into());
             return Err(Error::Content { path: path.into(), expected, found });
@@ -77,7 +71,8 @@ pub(in crate::data) fn read(
     if !names.is_empty() && !order.is_sorted() {
         features.permute_rows(&order);
     }
-    let columns = Columns::of(names);
+    let coarse = table.coarse().into_iter().map(|j| names[j].clone()).collect();
+    let columns = Columns { roles: found.roles, coarse, ..Columns::of(names) };
     Ok(Part { features, columns, problems, named, splits: None })
 }
 

@@ -114,7 +114,7 @@ fn find(kind: &'static str, names: &[String], wanted: &str) -> Result<usize> {
 ///     truth: vec![Truth::Yes, Truth::No],
 ///     places: None,
 /// };
-/// let columns = Columns { names: vec!["likeness".into()], numbered: false };
+/// let columns = Columns::named(vec!["likeness".into()]);
 /// let set = MatchSet::new(Features::Dense(Matrix::new(vec![0.9, 0.2], 1)), columns, vec![problem])?;
 /// assert_eq!((set.len(), set.edges(), set.span(0)), (1, 2, 0..2));
 /// # Ok::<(), ordain::Error>(())
@@ -253,7 +253,7 @@ impl MatchSet {
     pub fn fill(&mut self, missing: Missing, units: &[u32]) -> Filled {
         let pieces = self.pieces();
         let rows = units.iter().map(|&p| self.bounds[p as usize]..self.bounds[p as usize + 1]);
-        columns::fill_as(&mut self.features, missing, &pieces, rows)
+        columns::fill_as((&mut self.features, &mut self.columns), missing, &pieces, rows)
     }
 
     /// Puts `means[j]` where a value of column `j` is missing, or 0 without means.

@@ -1,13 +1,14 @@
 //! Writing problems of matching: a table of edges, or the shape contexts of points.
 
-use crate::data::cells::{check_writable, open};
 use crate::data::matches::points::{self, FRAMES, Names, SIDES};
-use crate::data::matches::read::separator;
+use crate::data::matches::read::format;
 use crate::data::matches::rows::SPECIAL;
 use crate::data::matches::shape_context::{BINS, shape_contexts};
 use crate::data::source::extension;
 use crate::data::source::write_whole;
 use crate::data::strings::short;
+use crate::data::table::Table;
+use crate::data::table::csv::check_writable;
 use crate::data::{MatchSet, Missing, Truth};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
@@ -101,7 +102,7 @@ fn edges(set: &MatchSet, delimiter: u8, out: &mut dyn Write) -> io::Result<()> {
 /// ```
 pub fn write_contexts(points: &Path, path: &Path) -> Result<usize> {
     let delimiter = table_name(path)?;
-    let read = points::read(points, open(points, separator(points)?)?, Missing::Zero)?;
+    let read = points::read(points, Table::open(points, format(points)?)?, Missing::Zero)?;
     write_whole(path, |out| {
         let mut out = csv::WriterBuilder::new().delimiter(delimiter).from_writer(out);
         let head = if matches!(read.names, Names::Frames(_)) { &FRAMES[..2] } else { &SIDES[..3] };

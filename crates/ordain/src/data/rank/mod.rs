@@ -8,6 +8,6 @@ mod set;
 pub mod trec;
 mod write;
 
-pub use read::{read, read_parts};
+pub use read::{RankReading, read, read_parts, read_rank};
 pub use set::RankSet;
 pub use write::{check_ids, write};

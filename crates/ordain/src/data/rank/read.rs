@@ -3,16 +3,38 @@
 use crate::data::layout::{self, Rows};
 use crate::data::rank::letor::{Piece, Rules};
 use crate::data::rank::rows;
-use crate::data::sniff::kind;
 use crate::data::source::{Source, plain_name, read_lines};
 use crate::data::strings::{Strings, short};
+use crate::data::table::{Format, Roles};
 use crate::data::{Columns, Missing, RankSet};
 use crate::error::{Error, Result};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Reads one file of queries, in which every feature has a value ([`read_parts`] takes several files, and gaps).
+/// Reads files of queries as [`read_rank`] does; tables have the usual names of columns.
+pub fn read_parts(parts: &[Vec<PathBuf>], missing: Missing) -> Result<(RankSet, Vec<Range<usize>>)> {
+    read_rank(parts, &RankReading { missing, ..RankReading::default() })
+}
+
+/// How files of queries are to be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RankReading {
+    /// What an absent value means.
+    pub missing: Missing,
+    /// Of a table: which column means what.
+    pub roles: Roles,
+    /// The features of a model for which a file is read; its roles are those of the model.
+    pub model: Option<Vec<String>>,
+}
+
+impl RankReading {
+    pub(in crate::data) fn keep_missing(&self) -> bool {
+        self.missing != Missing::Error
+    }
+}
+
+/// Reads one file of queries, in which every feature has a value ([`read_rank`] takes several files, gaps, and names of columns).
 ///
 /// ```
 /// # let dir = tempfile::tempdir().unwrap();
@@ -23,14 +45,14 @@ use std::path::{Path, PathBuf};
 /// # Ok::<(), ordain::Error>(())
 /// ```
 pub fn read(path: impl Into<PathBuf>) -> Result<RankSet> {
-    Ok(read_parts(&[vec![path.into()]], Missing::Error)?.0)
+    Ok(read_rank(&[vec![path.into()]], &RankReading::default())?.0)
 }
 
 /// Reads files as one set; each part is a list of files, and its queries are a range of the set.
 ///
 /// Within a part a query is known by its id, wherever its rows stand; the same id in two parts means two queries.
-/// A file is CSV (`.csv`) or TSV (`.tsv`) by its name, else LETOR / SVMlight text; gzip and zstd are seen by their
-/// first bytes. With `missing` other than [`Missing::Error`] gaps are kept as NaN for [`RankSet::fill_missing`].
+/// A file is a table by its name (`.csv`, `.tsv`, `.parquet`, `.feather`), else LETOR / SVMlight text; gzip and zstd are seen by
+/// their first bytes. With `missing` other than [`Missing::Error`] gaps are kept as NaN for [`RankSet::fill_missing`].
 ///
 /// Cost: one pass; 8 MB blocks are read while the one before is parsed on all threads. Memory: the set, two blocks
 /// and the pieces of one.
@@ -39,19 +61,19 @@ pub fn read(path: impl Into<PathBuf>) -> Result<RankSet> {
 /// # let dir = tempfile::tempdir().unwrap();
 /// let path = dir.path().join("train.txt");
 /// std::fs::write(&path, "2 qid:7 1:0.5 2:3 # a\n0 qid:7 1:0.1 2:4 # b\n1 qid:8 1:0.3 2:1 # c\n").unwrap();
-/// let (set, parts) = ordain::data::read_parts(&[vec![path]], ordain::data::Missing::Error)?;
+/// let (set, parts) = ordain::data::read_rank(&[vec![path]], &Default::default())?;
 /// assert_eq!((set.len(), set.rows(), set.features.cols(), parts), (2, 3, 2, vec![0..2]));
 /// assert_eq!(set.document(set.span(0).start), "a");
 /// # Ok::<(), ordain::Error>(())
 /// ```
-pub fn read_parts(parts: &[Vec<PathBuf>], missing: Missing) -> Result<(RankSet, Vec<Range<usize>>)> {
-    let mut builder = Builder { keep_missing: missing != Missing::Error, ..Builder::default() };
+pub fn read_rank(parts: &[Vec<PathBuf>], reading: &RankReading) -> Result<(RankSet, Vec<Range<usize>>)> {
+    let mut builder = Builder { keep_missing: reading.keep_missing(), ..Builder::default() };
     let mut ranges = vec![];
     for part in parts {
         let start = builder.queries.len();
         builder.index.clear();
         for path in part {
-            builder.file(path)?;
+            builder.file(path, reading)?;
         }
         ranges.push(start..builder.queries.len());
     }
@@ -68,6 +90,9 @@ pub(in crate::data) struct Builder {
     rows: Rows,
     header: HashMap<u32, String>,
     table: Option<Vec<String>>,
+    roles: Roles,
+    /// Features of tables that lose much in single precision.
+    pub(in crate::data) coarse: Vec<String>,
     numbered: bool,
     documents: Strings,
     queries: Vec<String>,
@@ -76,20 +101,19 @@ pub(in crate::data) struct Builder {
 }
 
 impl Builder {
-    fn file(&mut self, path: &Path) -> Result<()> {
+    fn file(&mut self, path: &Path, reading: &RankReading) -> Result<()> {
         let name = plain_name(path);
         let before = self.grades.len();
-        match kind(path).as_str() {
-            "csv" => rows::read(path, b',', self)?,
-            "tsv" => rows::read(path, b'\t', self)?,
-            "parquet" => {
+        match Format::of(path) {
+            Some(format) => rows::read(path, format, reading, self)?,
+            None if reading.model.is_none() && !reading.roles.is_empty() => {
                 return Err(Error::Content {
                     path: path.into(),
-                    expected: "LETOR text, CSV or TSV (this build reads no Parquet)".into(),
-                    found: "a .parquet file".into(),
+                    expected: "a table (.csv, .tsv, .parquet or .feather), whose columns have names".into(),
+                    found: "LETOR text, which has its own places for grade, query and id".into(),
                 });
             }
-            _ => self.letor(path, &name)?,
+            None => self.letor(path, &name)?,
         }
         if self.grades.len() == before {
             return Err(Error::Content {
@@ -234,7 +258,12 @@ impl Builder {
     }
 
     /// The columns of a table: where each of its features goes. Tables after the first are put in its order.
-    pub(in crate::data) fn table_columns(&mut self, path: &Path, names: Vec<String>) -> Result<Vec<usize>> {
+    pub(in crate::data) fn table_columns(
+        &mut self,
+        path: &Path,
+        names: Vec<String>,
+        roles: Roles,
+    ) -> Result<Vec<usize>> {
         let mut seen = HashSet::new();
         if let Some(twice) = names.iter().enumerate().find(|(_, name)| !seen.insert(name.as_str())) {
             return Err(Error::Content {
@@ -242,6 +271,9 @@ impl Builder {
                 expected: "each column name once".into(),
                 found: format!("{:?} twice", short(twice.1)),
             });
+        }
+        if self.table.is_none() {
+            self.roles = roles;
         }
         let first = self.table.get_or_insert_with(|| names.clone());
         let places: HashMap<&str, usize> = first.iter().enumerate().map(|(j, name)| (name.as_str(), j)).collect();
@@ -301,10 +333,11 @@ impl Builder {
             return Err(Error::Content { path, expected: "features".into(), found: "rows without any".into() });
         }
         let columns = match self.table {
-            Some(names) => Columns::of(names),
+            Some(names) => Columns { roles: self.roles, coarse: self.coarse, ..Columns::of(names) },
             None => Columns {
                 names: ids.iter().map(|id| self.header.get(id).cloned().unwrap_or_else(|| id.to_string())).collect(),
                 numbered: !ids.iter().any(|id| self.header.contains_key(id)),
+                ..Columns::default()
             },
         };
         let mut seen = HashSet::new();

@@ -1,58 +1,64 @@
-//! CSV and TSV with a header: `label`, `qid`, optional `docid` and `weight`; every other column is a feature.
+//! Tables of documents: a query and a grade, an id and a weight if there are any; every other column is a feature.
 
-use crate::data::cells::open;
-use crate::data::number::{self, Value};
-use crate::data::rank::read::Builder;
-use crate::data::strings::short;
+use crate::data::rank::read::{Builder, RankReading};
+use crate::data::table::{Finding, Format, Role, Table, shown};
 use crate::error::{Error, Result, Way};
 use std::path::Path;
 
-pub(in crate::data) fn read(path: &Path, delimiter: u8, into: &mut Builder) -> Result<()> {
-    let (mut rows, header) = open(path, delimiter)?;
-    let find = |name: &str| header.iter().position(|h| h == name);
-    let (label, document, weight) = (find("label"), find("docid"), find("weight"));
-    let query = find("qid").ok_or_else(|| Error::Parse {
-        path: path.into(),
-        line: 1,
-        column: 1,
-        expected: "a header with a column named qid for queries (and label, docid, weight; the rest are features), or a column named labels for items".into(),
-        found: format!("{:?}", short(&header.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(","))),
-    })?;
-    let special = [label, document, weight, Some(query)];
-    let features: Vec<usize> = (0..header.len()).filter(|&j| !special.contains(&Some(j))).collect();
-    let order = into.table_columns(path, features.iter().map(|&j| header[j].clone()).collect())?;
-    let mut row = vec![0.0f32; features.len()];
-    while let Some(record) = rows.next()? {
-        let refuse = |j: usize, expected: String| record.refuse(j, expected);
-        let number = |j: usize, what: &str| match fast_float2::parse::<f64, _>(record[j].trim_ascii()) {
-            Ok(x) if x.is_finite() => Ok(x),
-            _ => Err(refuse(j, format!("{what} (a finite number)"))),
+pub(in crate::data) fn read(path: &Path, format: Format, reading: &RankReading, into: &mut Builder) -> Result<()> {
+    let mut table = Table::open(path, format)?;
+    let model = reading.model.as_deref();
+    let finding = Finding { path, header: &table.header, roles: &reading.roles, model };
+    let found = finding.find(&[Role::Query, Role::Label, Role::Document, Role::Weight], &[])?;
+    let Some(query) = found.get(Role::Query) else {
+        let expected = "a header with a column for the query, such as qid (and label, docid, weight; the rest are features), or a column named labels for items";
+        let error = Error::Parse {
+            path: path.into(),
+            line: 1,
+            column: 1,
+            expected: expected.into(),
+            found: shown(&table.header),
+        };
+        return Err(error.or(Way::new("query", ["NAME"], "names the column of the query")));
+    };
+    let (label, document, weight) = (found.get(Role::Label), found.get(Role::Document), found.get(Role::Weight));
+    let names = table.select(&found.features, &found.others())?;
+    let order = into.table_columns(path, names.clone(), found.roles)?;
+    let in_order = order.is_sorted();
+    let (mut values, mut row) = (vec![], vec![0.0f32; order.len()]);
+    while let Some(record) = table.next()? {
+        let number = |j: usize, what: &str| {
+            record.number(j).ok_or_else(|| record.refuse(j, format!("{what} (a finite number)")))
         };
         let grade = label.map(|j| number(j, "a grade")).transpose()?;
-        let weight = weight
-            .map(|j| {
-                number(j, "a weight")
-                    .and_then(|x| if x >= 0.0 { Ok(x) } else { Err(refuse(j, "a weight of 0 or more".into())) })
-            })
-            .transpose()?;
-        for (&j, &place) in features.iter().zip(&order) {
-            row[place] = match number::whole(record[j].trim_ascii()) {
-                Value::Number(x) => x,
-                Value::Missing if into.keep_missing => f32::NAN,
-                Value::Missing => {
-                    return Err(refuse(j, "a value".into()).or(Way::gaps()));
-                }
-                Value::Bad => return Err(refuse(j, "a finite number".into())),
-            };
-        }
-        let id = record[query].trim_ascii();
-        if std::str::from_utf8(id).is_err() {
-            return Err(refuse(query, "a query id in UTF-8".into()));
+        let weight = match weight.map(|j| (j, number(j, "a weight"))) {
+            Some((j, Ok(x))) if x < 0.0 => return Err(record.refuse(j, "a weight of 0 or more")),
+            other => other.map(|(_, weight)| weight).transpose()?,
+        };
+        values.clear();
+        record.features(reading.keep_missing(), &mut values)?;
+        let id = record.text(query);
+        if std::str::from_utf8(&id).is_err() {
+            return Err(record.refuse(query, "a query id in UTF-8 (save the file as UTF-8)"));
         }
         if id.is_empty() {
-            return Err(refuse(query, "a query id".into()));
+            return Err(record.refuse(query, "a query id"));
         }
-        into.table_row(grade, id, document.map(|j| record[j].trim_ascii()), weight, &row);
+        let document = match document.map(|j| (j, record.text(j))) {
+            Some((j, id)) if std::str::from_utf8(&id).is_err() => {
+                return Err(record.refuse(j, "a document id in UTF-8 (save the file as UTF-8)"));
+            }
+            other => other.map(|(_, id)| id),
+        };
+        if in_order {
+            into.table_row(grade, &id, document.as_deref(), weight, &values);
+        } else {
+            values.iter().zip(&order).for_each(|(&x, &place)| row[place] = x);
+            into.table_row(grade, &id, document.as_deref(), weight, &row);
+        }
     }
+    let coarse = table.coarse().into_iter().map(|j| names[j].clone());
+    let new: Vec<String> = coarse.filter(|name| !into.coarse.contains(name)).collect();
+    into.coarse.extend(new);
     Ok(())
 }

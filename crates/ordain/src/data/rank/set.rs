@@ -82,7 +82,7 @@ impl RankSet {
     /// ```
     /// use ordain::{data::{Columns, RankSet}, matrix::{Features, Matrix}};
     /// let features = Features::Dense(Matrix::new(vec![1.0, 2.0, 3.0], 1));
-    /// let columns = Columns { names: vec!["size".into()], numbered: false };
+    /// let columns = Columns::named(vec!["size".into()]);
     /// let queries = vec!["a".into(), "b".into()];
     /// let set = RankSet::of_rows(features, columns, vec![0.0, 1.0, 2.0], &[0, 1, 0], queries)?;
     /// assert_eq!((set.span(0), &set.grades[..], set.input_row(1)), (0..2, &[0.0, 2.0, 1.0][..], 2));
@@ -277,14 +277,14 @@ impl RankSet {
 
     /// The mean of each column over the values that some queries have; 0 where there is none.
     pub fn column_means(&self, units: &[u32]) -> Vec<f32> {
-        columns::means(&self.features, &self.pieces(), units.iter().map(|&q| self.span(q as usize)))
+        columns::means(&self.features, &self.pieces(), units.iter().map(|&q| self.span(q as usize))).0
     }
 
     /// Fills gaps as `missing` says, with the means of the queries `units` if they are asked for.
     pub fn fill(&mut self, missing: Missing, units: &[u32]) -> Filled {
         let pieces = self.pieces();
         let rows = units.iter().map(|&q| self.bounds[q as usize]..self.bounds[q as usize + 1]);
-        columns::fill_as(&mut self.features, missing, &pieces, rows)
+        columns::fill_as((&mut self.features, &mut self.columns), missing, &pieces, rows)
     }
 
     /// Puts `means[j]` where a value of column `j` is missing, or 0 without means.

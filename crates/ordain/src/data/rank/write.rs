@@ -1,9 +1,9 @@
 //! Writing a data set: LETOR text, CSV, TSV, or the grades alone as TREC qrels.
 
 use crate::data::RankSet;
-use crate::data::cells::check_writable;
 use crate::data::source::{plain_name, write_whole};
 use crate::data::strings::short;
+use crate::data::table::csv::check_writable;
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 use std::io::{self, Write};

@@ -48,7 +48,7 @@ impl Levels {
                 }
             }
         }
-        let columns = Columns { names: vec!["1".into(), "2".into()], numbered: true };
+        let columns = Columns { names: vec!["1".into(), "2".into()], numbered: true, ..Columns::default() };
         let bounds = (0..=self.queries).map(|q| q * n).collect();
         let queries = (1..=self.queries).map(|q| q.to_string()).collect();
         RankSet::new(Features::Dense(Matrix::new(values, 2)), columns, grades, bounds, queries)

@@ -198,7 +198,7 @@ impl Linkage {
             });
         }
         let names = ["given", "surname", "birth", "place", "trade"].map(String::from).to_vec();
-        MatchSet::new(Features::Dense(Matrix::new(values, names.len())), Columns { names, numbered: false }, problems)
+        MatchSet::new(Features::Dense(Matrix::new(values, names.len())), Columns::named(names), problems)
             .expect("the parts are made to fit together")
     }
 }

@@ -70,7 +70,7 @@ impl Synthetic {
             }
             bounds.push(grades.len());
         }
-        let columns = Columns { names: (1..=d).map(|j| j.to_string()).collect(), numbered: true };
+        let columns = Columns { names: (1..=d).map(|j| j.to_string()).collect(), numbered: true, ..Columns::default() };
         let queries = (1..=self.queries).map(|q| q.to_string()).collect();
         RankSet::new(Features::Dense(Matrix::new(values, d)), columns, grades, bounds, queries)
             .expect("the parts are made to fit together")
@@ -159,7 +159,7 @@ impl Scenes {
             list.iter().for_each(|&label| values[start + label as usize] += 2.0);
             yes.push(list);
         }
-        let columns = Columns { names: labels.iter().map(|name| format!("score_{name}")).collect(), numbered: false };
+        let columns = Columns::named(labels.iter().map(|name| format!("score_{name}")).collect());
         LabelSet::new(Features::Dense(Matrix::new(values, n)), columns, labels, yes)
             .expect("the parts are made to fit together")
     }

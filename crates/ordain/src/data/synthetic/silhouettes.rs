@@ -1,8 +1,8 @@
 //! Made-up pictures: points on the outline of a silhouette, sheared, with their shape contexts.
 
-use crate::data::cells::open;
 use crate::data::matches::point_features::{Cloud, PointFeature, Prepared, problem};
-use crate::data::matches::read::separator;
+use crate::data::matches::read::format;
+use crate::data::table::Table;
 use crate::data::{Columns, MatchSet};
 use crate::error::{Error, Result};
 use crate::matrix::{Features, Matrix};
@@ -85,8 +85,7 @@ impl Silhouettes {
         });
         let names = PointFeature::ShapeContext.columns(&[]);
         let matrix = Features::Dense(Matrix::new(values, names.len()));
-        let set = MatchSet::new(matrix, Columns { names, numbered: false }, problems)
-            .expect("the parts are made to fit together");
+        let set = MatchSet::new(matrix, Columns::named(names), problems).expect("the parts are made to fit together");
         (set, ranges)
     }
 }
@@ -121,7 +120,9 @@ fn leaf() -> Vec<[f64; 2]> {
 /// # Ok::<(), ordain::Error>(())
 /// ```
 pub fn read_contours(path: &Path) -> Result<Vec<(String, Vec<[f64; 2]>)>> {
-    let (mut rows, header) = open(path, separator(path)?)?;
+    let mut rows = Table::open(path, format(path)?)?;
+    let header = rows.header.clone();
+    rows.select(&[], &(0..header.len()).collect::<Vec<_>>())?;
     if header.len() < 3 || header.len() % 2 == 0 {
         return Err(Error::Parse {
             path: path.into(),
@@ -134,9 +135,9 @@ pub fn read_contours(path: &Path) -> Result<Vec<(String, Vec<[f64; 2]>)>> {
     let mut out = vec![];
     while let Some(record) = rows.next()? {
         let refuse = |j: usize, expected: &str| record.refuse(j, expected);
-        let name = std::str::from_utf8(&record[0]).map_err(|_| refuse(0, "a name in UTF-8"))?.trim().to_owned();
-        let number = |j: usize| match fast_float2::parse::<f64, _>(record[j].trim_ascii()) {
-            Ok(x) if x.abs() <= crate::data::matches::points::LARGEST => Ok(x),
+        let name = record.word(0).ok_or_else(|| refuse(0, "a name in UTF-8"))?.into_owned();
+        let number = |j: usize| match record.number(j) {
+            Some(x) if x.abs() <= crate::data::matches::points::LARGEST => Ok(x),
             _ => Err(refuse(j, "a coordinate (a finite number, at most 1e18)")),
         };
         let points: Result<Vec<[f64; 2]>> =

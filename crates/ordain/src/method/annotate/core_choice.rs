@@ -49,7 +49,7 @@ pub struct CoreStep {
 /// ```
 /// use ordain::{data::{Columns, LabelSet}, matrix::{Features, Matrix}, method::core_choice::choose_core};
 /// let features = Features::Dense(Matrix::new(vec![0.0; 40], 1));
-/// let columns = Columns { names: vec!["x".into()], numbered: false };
+/// let columns = Columns::named(vec!["x".into()]);
 /// // label 1 is on with both 0 and 2, which have nothing to do with each other
 /// let labels = ["sea", "water", "river"].map(String::from).to_vec();
 /// let yes = (0..40).map(|i| [vec![0, 1], vec![1, 2], vec![], vec![]][i % 4].clone()).collect();

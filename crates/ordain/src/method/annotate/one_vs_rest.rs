@@ -434,7 +434,7 @@ mod tests {
             })
             .collect();
         let names = |k: usize| (0..k).map(|j| j.to_string()).collect::<Vec<_>>();
-        let columns = Columns { names: names(d), numbered: true };
+        let columns = Columns { names: names(d), numbered: true, ..Columns::default() };
         LabelSet::new(Features::Dense(Matrix::new(values, d)), columns, names(n), yes).unwrap()
     }
 

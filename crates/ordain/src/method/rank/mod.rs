@@ -11,7 +11,7 @@ pub mod rankmatch;
 pub mod ranksvm;
 pub(super) mod search;
 
-use crate::data::{self, Holds, Missing, RankSet};
+use crate::data::{self, Holds, RankReading, RankSet};
 use crate::error::Result;
 use crate::method::registry::methods;
 use crate::metric::{Kind, Metric};
@@ -48,14 +48,14 @@ impl Task for Rank {
         metrics: &["ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map"],
     };
     type Set = RankSet;
-    type Reading = Missing;
+    type Reading = RankReading;
     type Method = RankMethod;
     type Model = Ranker;
     type Notes = RankNotes;
     const METHODS: Methods<RankMethod> = RankMethod::ALL;
 
-    fn read(parts: &[Vec<PathBuf>], how: &Missing) -> Result<(RankSet, Vec<Range<usize>>)> {
-        data::read_parts(parts, *how)
+    fn read(parts: &[Vec<PathBuf>], how: &RankReading) -> Result<(RankSet, Vec<Range<usize>>)> {
+        data::read_rank(parts, how)
     }
 
     fn write(set: &RankSet, path: &Path) -> Result<()> {

@@ -18,7 +18,7 @@ fn model(random: &mut Random, trainer: Trainer) -> Annotator {
     let links: Vec<f64> = (0..C * N).map(|_| 0.3 * random.normal()).collect();
     Annotator {
         inputs: Inputs {
-            columns: Columns { names: vec![], numbered: false },
+            columns: Columns::named(vec![]),
             missing: Missing::Error,
             means: None,
             scale: Scale::None,

@@ -60,7 +60,7 @@ fn images(each: usize) -> RankSet {
     }
     let n = categories * each;
     let grades = (0..categories * n).map(|row| f64::from(u8::from(row / n == row % n % categories))).collect();
-    let columns = Columns { names: (1..=d).map(|j| j.to_string()).collect(), numbered: true };
+    let columns = Columns { names: (1..=d).map(|j| j.to_string()).collect(), numbered: true, ..Columns::default() };
     let features = Features::Dense(Matrix::new(values.repeat(categories), d));
     let (bounds, names) = ((0..=categories).map(|q| q * n), (0..categories).map(|q| q.to_string()));
     RankSet::new(features, columns, grades, bounds.collect(), names.collect()).unwrap()

@@ -7,10 +7,14 @@
 //! Written by hand beside the crate `csv`, which is the twin in the tests: that one ends a row at any CR, says nothing of
 //! a quote that is never closed, and counts lines otherwise behind CRLF and behind empty lines.
 
-use super::source::{NO_CONTROL, Source, control, control_name};
+use super::losses::Loss;
+use super::no_feature;
+use crate::data::number::{self, Value};
+use crate::data::source::{NO_CONTROL, Source, control, control_name};
 use crate::data::strings::short;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Way};
 use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 use std::ops::{Index, Range};
 use std::path::{Path, PathBuf};
 
@@ -18,14 +22,32 @@ use std::path::{Path, PathBuf};
 const LONGEST: usize = 1 << 30;
 
 /// The rows of a table behind its header.
-pub(super) struct Cells {
+pub(in crate::data) struct Cells {
     path: PathBuf,
     header: Vec<String>,
     rows: Rows,
+    /// The columns that are features.
+    pub(in crate::data) features: Vec<usize>,
+    marks: Cell<Marks>,
+    losses: RefCell<Vec<Loss>>,
 }
 
+/// What is known of decimal marks, where the separator is not a comma: where each was seen first as a decimal mark for sure, and
+/// where first in a number such as `1,234`, which may be a thousand or one and a bit.
+#[derive(Clone, Copy, Default)]
+struct Marks {
+    sure: [Option<Place>; 2],
+    doubtful: [Option<Place>; 2],
+}
+
+/// A line, and a column from 0.
+type Place = (usize, usize);
+
+/// The two marks, in the order of [`Marks`].
+const MARKS: [u8; 2] = [b'.', b','];
+
 /// A row of a table.
-pub(super) struct Row<'a> {
+pub(in crate::data) struct Row<'a> {
     table: &'a Cells,
     text: &'a [u8],
 }
@@ -47,21 +69,53 @@ struct Rows {
     cells: Vec<Range<usize>>,
 }
 
-/// Opens a table; its rows, and its header.
-pub(super) fn open(path: &Path, delimiter: u8) -> Result<(Cells, Vec<String>)> {
-    let mut rows = Rows {
-        source: Source::open(path)?,
-        delimiter,
-        block: vec![],
-        at: 0,
-        line: 0,
-        lines: 0,
-        plain: None,
-        unquoted: vec![],
-        cells: vec![],
-    };
+/// The separator that cuts the header of a table into most columns, and where the header begins: behind the line `sep=;`, if that
+/// is the first one, as spreadsheets write it.
+pub(in crate::data) fn separator(text: &[u8], usual: u8) -> (u8, usize) {
+    let mut from = 0;
+    for line in text.split_inclusive(|&b| b == b'\n') {
+        let bare = line.trim_ascii();
+        if let [b's' | b'S', b'e' | b'E', b'p' | b'P', b'=', rest @ ..] = bare
+            && let [sign] = rest.strip_prefix(b"\"").and_then(|r| r.strip_suffix(b"\"")).unwrap_or(rest)
+        {
+            return (*sign, from + line.len());
+        }
+        if !bare.is_empty() || line.contains(&b'\t') {
+            break;
+        }
+        from += line.len();
+    }
+    let (mut counts, mut quoted) = ([0usize; 3], false);
+    let signs = [b',', b';', b'\t'];
+    for &byte in &text[from..] {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\n' if !quoted => break,
+            _ if quoted => {}
+            _ => signs.iter().zip(&mut counts).for_each(|(&sign, count)| *count += usize::from(byte == sign)),
+        }
+    }
+    let count = |sign: u8| signs.iter().position(|&s| s == sign).map_or(0, |at| counts[at]);
+    (signs.into_iter().fold(usual, |best, sign| if count(sign) > count(best) { sign } else { best }), from)
+}
+
+/// Opens a table; its rows, and its header. The separator is the usual one unless another cuts the header into more columns.
+pub(in crate::data) fn open(path: &Path, usual: u8) -> Result<(Cells, Vec<String>)> {
+    let mut source = Source::open(path)?;
+    let mut block = vec![];
+    source.next_block(&mut block)?;
+    let (delimiter, at) = separator(&block, usual);
+    let lines = memchr::memchr_iter(b'\n', &block[..at]).count();
+    let mut rows = Rows { source, delimiter, block, at, line: 0, lines, plain: None, unquoted: vec![], cells: vec![] };
     rows.next()?;
     let text = rows.text();
+    if let Some((column, _)) =
+        (1..).zip(&rows.cells).find(|(_, cell)| std::str::from_utf8(&text[(*cell).clone()]).is_err())
+    {
+        let expected = "names of columns in UTF-8 (save the file as UTF-8)".into();
+        let found = "other bytes, such as those of Latin-1".into();
+        return Err(Error::Parse { path: path.into(), line: rows.line, column, expected, found });
+    }
     for (column, cell) in (1..).zip(&rows.cells) {
         // a name may be written on several lines, as spreadsheets do
         let lines = text[cell.clone()].split_inclusive(|&b| b == b'\n');
@@ -75,14 +129,22 @@ pub(super) fn open(path: &Path, delimiter: u8) -> Result<(Cells, Vec<String>)> {
         String::from_utf8_lossy(&text[cell.clone()]).trim_start_matches('\u{feff}').trim().to_owned()
     };
     let header: Vec<String> = rows.cells.iter().map(name).collect();
-    check_separator(path, &header)?;
-    Ok((Cells { path: path.into(), header: header.clone(), rows }, header))
+    let cells = Cells {
+        path: path.into(),
+        header: header.clone(),
+        rows,
+        features: vec![],
+        marks: Cell::default(),
+        losses: RefCell::default(),
+    };
+    Ok((cells, header))
 }
 
 impl Cells {
     /// The next row, with as many cells as the header has.
-    pub(super) fn next(&mut self) -> Result<Option<Row<'_>>> {
+    pub(in crate::data) fn next(&mut self) -> Result<Option<Row<'_>>> {
         if !self.rows.next()? {
+            self.check_marks()?;
             return Ok(None);
         }
         let (wide, found) = (self.header.len(), self.rows.cells.len());
@@ -103,6 +165,61 @@ impl Cells {
     }
 }
 
+impl Cells {
+    /// What each feature lost.
+    pub(in crate::data) fn losses(&self) -> Vec<Loss> {
+        self.losses.borrow().clone()
+    }
+
+    /// Refuses a file in which a comma or a point may be a decimal mark or may cut thousands, and nothing tells which.
+    fn check_marks(&self) -> Result<()> {
+        let Marks { sure, doubtful } = self.marks.get();
+        let name = |mark: usize| if mark == 0 { "points" } else { "commas" };
+        let (place, found) = match (sure, doubtful) {
+            ([Some(point), Some(comma)], _) => {
+                (point.max(comma), "decimal points and decimal commas in one file".to_owned())
+            }
+            ([Some(_), None], [_, Some(place)]) => {
+                (place, "a comma that cuts thousands, among decimal points".to_owned())
+            }
+            ([None, Some(_)], [Some(place), _]) => {
+                (place, "a point that cuts thousands, among decimal commas".to_owned())
+            }
+            ([None, None], [Some(a), Some(b)]) => (a.min(b), "points and commas before three digits".to_owned()),
+            ([None, None], [Some(place), None]) if self.rows.delimiter == b';' => {
+                (place, format!("{} before three digits, and none elsewhere", name(0)))
+            }
+            ([None, None], [None, Some(place)]) => {
+                (place, format!("{} before three digits, and none elsewhere", name(1)))
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::Parse {
+            path: self.path.clone(),
+            line: place.0,
+            column: place.1 + 1,
+            expected: "one decimal mark and no thousands separators, so that 1,234 and 1.234 mean one thing (save the numbers with decimal points, separated by commas)".into(),
+            found: format!("{found}, in column {:?}", short(&self.header[place.1])),
+        })
+    }
+
+    /// Notes the decimal mark of a number.
+    fn note(&self, column: usize, cell: &[u8]) {
+        let Some(at) = memchr::memchr2(b'.', b',', cell) else { return };
+        let mark = usize::from(cell[at] == MARKS[1]);
+        let (before, after) = (cell[..at].strip_prefix(b"-").unwrap_or(&cell[..at]), &cell[at + 1..]);
+        let doubtful = matches!(before, [b'1'..=b'9', rest @ ..] if rest.len() <= 2)
+            && after.len() == 3
+            && before.iter().chain(after).all(u8::is_ascii_digit);
+        let mut marks = self.marks.get();
+        let first = if doubtful { &mut marks.doubtful[mark] } else { &mut marks.sure[mark] };
+        if first.is_none() {
+            *first = Some((self.rows.line, column));
+            self.marks.set(marks);
+        }
+    }
+}
+
 impl Index<usize> for Row<'_> {
     type Output = [u8];
 
@@ -113,12 +230,81 @@ impl Index<usize> for Row<'_> {
 
 impl Row<'_> {
     /// The line on which it begins.
-    pub(super) fn line(&self) -> usize {
+    pub(in crate::data) fn line(&self) -> usize {
         self.table.rows.line
     }
 
+    /// A cell as a finite number.
+    pub(in crate::data) fn number(&self, column: usize) -> Option<f64> {
+        let cell = self[column].trim_ascii();
+        self.decimal(column, cell, |text| fast_float2::parse::<f64, _>(text).ok().filter(|x| x.is_finite()))
+    }
+
+    /// All features; a gap is NaN where gaps are kept.
+    #[inline]
+    pub(in crate::data) fn features(&self, keep_missing: bool, out: &mut Vec<f32>) -> Result<()> {
+        let unsure = self.table.rows.delimiter != b',' && self.table.marks.get().sure[0].is_none();
+        let mut losses = self.table.losses.borrow_mut();
+        losses.resize(self.table.features.len(), Loss::default());
+        for (&j, loss) in self.table.features.iter().zip(losses.iter_mut()) {
+            let cell = self[j].trim_ascii();
+            let (value, double) = number::cell(cell);
+            out.push(match value {
+                Value::Number(x) => {
+                    if unsure {
+                        self.table.note(j, cell);
+                    }
+                    loss.add(double, x);
+                    x
+                }
+                Value::Missing if keep_missing => f32::NAN,
+                Value::Missing => return Err(self.refuse(j, "a value").or(Way::gaps())),
+                Value::Bad => match self.unusual(j, cell) {
+                    Some(x) => x,
+                    None => {
+                        return Err(no_feature(cell, &self.table.header[j], |expected| self.refuse(j, expected)));
+                    }
+                },
+            });
+        }
+        Ok(())
+    }
+
+    /// A number that is not written as usual: a truth value, or with a decimal comma.
+    #[cold]
+    fn unusual(&self, column: usize, cell: &[u8]) -> Option<f32> {
+        match cell {
+            _ if cell.eq_ignore_ascii_case(b"true") => Some(1.0),
+            _ if cell.eq_ignore_ascii_case(b"false") => Some(0.0),
+            _ => self.decimal(column, cell, |text| match number::whole(text) {
+                Value::Number(x) => Some(x),
+                _ => None,
+            }),
+        }
+    }
+
+    /// A number whose decimal mark may be a comma where commas do not separate cells.
+    fn decimal<T>(&self, column: usize, cell: &[u8], parse: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
+        let delimiter = self.table.rows.delimiter;
+        match parse(cell) {
+            Some(x) => {
+                if delimiter != b',' {
+                    self.table.note(column, cell);
+                }
+                Some(x)
+            }
+            None if delimiter != b',' && memchr::memchr_iter(b',', cell).count() == 1 => {
+                let with_point: Vec<u8> = cell.iter().map(|&b| if b == b',' { b'.' } else { b }).collect();
+                let x = parse(&with_point)?;
+                self.table.note(column, cell);
+                Some(x)
+            }
+            None => None,
+        }
+    }
+
     /// Refuses the cell of a column.
-    pub(super) fn refuse(&self, column: usize, expected: impl Into<String>) -> Error {
+    pub(in crate::data) fn refuse(&self, column: usize, expected: impl Into<String>) -> Error {
         self.error(column, expected.into(), format!("{:?}", short(&String::from_utf8_lossy(&self[column]))))
     }
 
@@ -276,7 +462,7 @@ impl Rows {
 }
 
 /// Refuses what a table that is written could not be read with: control bytes, and line ends in ids.
-pub(super) fn check_writable<'a>(
+pub(in crate::data) fn check_writable<'a>(
     names: impl IntoIterator<Item = &'a String>,
     ids: impl IntoIterator<Item = Cow<'a, str>>,
 ) -> Result<()> {
@@ -291,21 +477,6 @@ pub(super) fn check_writable<'a>(
     match ids.into_iter().find(|id| control(id.as_bytes()).is_some()) {
         Some(id) => refuse("ids", &id),
         None => Ok(()),
-    }
-}
-
-/// Refuses a header in one piece that another separator would cut.
-fn check_separator(path: &Path, header: &[String]) -> Result<()> {
-    let [whole] = header else { return Ok(()) };
-    match whole.chars().find(|c| [';', '\t', ','].contains(c)) {
-        None => Ok(()),
-        Some(found) => Err(Error::Parse {
-            path: path.into(),
-            line: 1,
-            column: 1,
-            expected: "columns separated by , (in a .tsv file by tabs)".into(),
-            found: if found == '\t' { "tabs".into() } else { format!("the separator {found}") },
-        }),
     }
 }
 

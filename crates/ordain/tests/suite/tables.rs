@@ -1,0 +1,378 @@
+//! Tables in every syntax, with columns by name.
+#![allow(clippy::unwrap_used)] // a test may panic
+
+use crate::cases::cases;
+use arrow_array::{
+    ArrayRef, BooleanArray, Date32Array, DictionaryArray, FixedSizeListArray, Float32Array, Float64Array, Int64Array,
+    ListArray, RecordBatch, StringArray, types::Float64Type, types::Int32Type,
+};
+use arrow_schema::{DataType, Field};
+use ordain::data::{
+    LabelReading, MatchReading, Missing, RankReading, RankSet, Roles, Truth, read_labels, read_matches, read_rank,
+};
+use ordain::matrix::Features;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const SHOP: &str = "query_id,doc_id,title,relevance,bm25,brand,in_stock,listed
+shoes,d1,\"Red shoe, size 41\",2,7.5,Acme,True,2024-05-01
+shoes,d2,Blue boot,0,3.25,Acme,False,2024-05-02
+hats,d3,Sun hat,1,4.5,Bolt,TRUE,2023-01-31
+hats,d4,Cap,0,4.25,Bolt,false,2022-12-24
+";
+
+fn file(dir: &tempfile::TempDir, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+    let path = dir.path().join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+fn roles(label: &str, query: &str, id: &str, ignore: &[&str]) -> Roles {
+    let name = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
+    Roles {
+        label: name(label),
+        query: name(query),
+        id: name(id),
+        ignore: ignore.iter().map(|&name| name.into()).collect(),
+        ..Roles::default()
+    }
+}
+
+fn ranked(path: &Path, roles: &Roles) -> ordain::Result<RankSet> {
+    Ok(read_rank(&[vec![path.into()]], &RankReading { roles: roles.clone(), ..RankReading::default() })?.0)
+}
+
+fn refusal(text: impl AsRef<[u8]>, roles: &Roles) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let error = ranked(&file(&dir, "t.csv", text), roles).unwrap_err().to_string();
+    error.replace(&format!("{}/", dir.path().display()), "")
+}
+
+fn rows(set: &RankSet) -> Vec<Vec<f32>> {
+    (0..set.rows()).map(|row| (0..set.columns.names.len()).map(|j| at(&set.features, row, j)).collect()).collect()
+}
+
+fn at(features: &Features, row: usize, column: usize) -> f32 {
+    let mut found = 0.0;
+    features.each(row, |j, x| {
+        if j == column {
+            found = x;
+        }
+    });
+    found
+}
+
+#[test]
+fn columns_are_taken_by_name_and_by_other_usual_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = file(&dir, "shop.csv", SHOP);
+    let named = ranked(&path, &roles("relevance", "query_id", "doc_id", &["title", "brand", "listed"])).unwrap();
+    assert_eq!(named.columns.names, ["bm25", "in_stock"]);
+    assert_eq!(rows(&named), [[7.5, 1.0], [3.25, 0.0], [4.5, 1.0], [4.25, 0.0]]);
+    assert_eq!((named.query(0), named.document(1).into_owned(), named.grades[0]), ("shoes", "d2".into(), 2.0));
+    // relevance, query_id and doc_id are found without being named, and a model remembers them
+    let found = ranked(&path, &roles("", "", "", &["title", "brand", "listed"])).unwrap();
+    assert_eq!(found, named);
+    let beside = found.columns.roles.found_beside(&Roles::default());
+    assert_eq!(beside, [("label", "relevance"), ("query", "query_id"), ("id", "doc_id")]);
+    // features by name leave all others out
+    let only = Roles { features: Some(vec!["in_stock".into(), "bm25".into()]), ..Roles::default() };
+    assert_eq!(ranked(&path, &only).unwrap().columns.names, ["in_stock", "bm25"]);
+}
+
+#[test]
+fn a_model_finds_its_columns_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let roles = roles("stars", "session", "", &["title"]);
+    let train = ranked(
+        &file(&dir, "a.csv", "session,title,stars,id,x\na,t,1,5,2\na,u,0,6,3\n"),
+        &Roles { features: Some(vec!["id".into(), "x".into()]), ignore: vec![], ..roles.clone() },
+    )
+    .unwrap();
+    assert_eq!(train.columns.names, ["id", "x"]);
+    // without a grade and without what is left out; a feature named id stays one
+    let reading = RankReading {
+        roles: train.columns.roles.clone(),
+        model: Some(train.columns.names.clone()),
+        ..RankReading::default()
+    };
+    let test = file(&dir, "b.csv", "id,x,session\n7,1,q\n");
+    let set = read_rank(&[vec![test]], &reading).unwrap().0;
+    assert_eq!((set.columns.names.join(","), set.graded, rows(&set)), ("id,x".into(), false, vec![vec![7.0, 1.0]]));
+}
+
+#[test]
+fn what_is_no_feature_is_refused_with_the_way_out() {
+    let plain = Roles::default();
+    assert_eq!(
+        refusal(SHOP, &plain),
+        "t.csv:2:3: expected a finite number, found \"Red shoe, size 41\" in column \"title\"; ignore=title leaves the column out"
+    );
+    assert_eq!(
+        refusal(SHOP, &roles("", "", "", &["title", "brand"])),
+        "t.csv:2:8: expected a finite number (dates cannot be read yet), found \"2024-05-01\" in column \"listed\"; ignore=listed leaves the column out"
+    );
+    assert_eq!(
+        refusal(SHOP, &roles("rel", "", "", &[])),
+        "t.csv:1:1: expected a header with the column \"rel\", found \"query_id,doc_id,title,relevance,bm25,brand,in_stock,listed\"; label=rel names it"
+    );
+    assert_eq!(
+        refusal(SHOP, &roles("bm25", "bm25", "", &[])),
+        "t.csv: expected one meaning of a column, found \"bm25\" as query and as label"
+    );
+    assert_eq!(
+        refusal("a,b\n1,2\n", &plain),
+        "t.csv:1:1: expected a header with a column for the query, such as qid (and label, docid, weight; the rest are features), or a column named labels for items, found \"a,b\"; query=NAME names the column of the query"
+    );
+    let dir = tempfile::tempdir().unwrap();
+    let error = ranked(&file(&dir, "a.txt", "1 qid:1 1:2\n"), &roles("x", "", "", &[])).unwrap_err().to_string();
+    assert!(error.contains("expected a table (.csv, .tsv, .parquet or .feather)"), "{error}");
+}
+
+#[test]
+fn files_of_spreadsheets_are_read_right_or_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let read = |name: &str, bytes: &[u8]| ranked(&file(&dir, name, bytes), &Roles::default()).map(|set| rows(&set));
+    let truth = vec![vec![1.5, -2.0], vec![0.25, 1000.0]];
+    let semicolons = "qid;label;x;y\na;1;1,5;-2\na;0;0,25;1000\n";
+    assert_eq!(read("a.csv", semicolons.as_bytes()).unwrap(), truth);
+    assert_eq!(read("a.csv", format!("sep=;\r\n{}", semicolons.replace('\n', "\r\n")).as_bytes()).unwrap(), truth);
+    assert_eq!(read("a.csv", format!("\u{feff}{semicolons}").as_bytes()).unwrap(), truth);
+    assert_eq!(read("a.csv", semicolons.replace(';', "\t").as_bytes()).unwrap(), truth);
+    assert_eq!(read("a.tsv", semicolons.replace(';', "\t").replace(',', ".").as_bytes()).unwrap(), truth);
+    assert_eq!(read("a.csv", semicolons.replace(',', ".").as_bytes()).unwrap(), truth);
+    for big in [false, true] {
+        let units = "\u{feff}".encode_utf16().chain(semicolons.encode_utf16());
+        let bytes: Vec<u8> = units.flat_map(|u| if big { u.to_be_bytes() } else { u.to_le_bytes() }).collect();
+        assert_eq!(read("a.csv", &bytes).unwrap(), truth);
+    }
+    // thousands, and what may be thousands, is never guessed
+    let refused = |text: &str| {
+        let error = read("a.csv", text.as_bytes()).unwrap_err().to_string();
+        error[error.find("a.csv").unwrap()..].to_owned()
+    };
+    assert!(refused("qid;label;x\na;1;1,234\na;0;2\n").contains("a.csv:2:3: expected one decimal mark"));
+    assert!(refused("qid;label;x\na;1;1.234\na;0;2\n").contains("points before three digits, and none elsewhere"));
+    assert!(refused("qid;label;x\na;1;1.234\na;0;2,5\n").contains("a point that cuts thousands, among decimal commas"));
+    assert!(refused("qid;label;x\na;1;1.5\na;0;2,5\n").contains("decimal points and decimal commas in one file"));
+    assert!(refused("qid;label;x\na;1;1.234,5\na;0;2\n").contains("without thousands separators"));
+    assert!(refused("qid,label,x\na,1,\"1,234\"\na,0,2\n").contains("without thousands separators"));
+    assert!(refused("qid,label,x\na,1,1 234\na,0,2\n").contains("without thousands separators"));
+    // three digits are fine where another number tells, and in a file with commas between cells
+    assert_eq!(read("a.csv", b"qid;label;x\na;1;1,234\na;0;2,5\n").unwrap(), [[1.234], [2.5]]);
+    assert_eq!(read("a.csv", b"qid,label,x\na,1,1.234\na,0,2.345\n").unwrap(), [[1.234], [2.345]]);
+    // Latin-1
+    assert!(
+        read("a.csv", b"qid,label,gr\xf6\xdfe\na,1,1\n").unwrap_err().to_string().contains("names of columns in UTF-8")
+    );
+    assert!(read("a.csv", b"qid,label,x\n\xe4,1,1\n").unwrap_err().to_string().contains("a query id in UTF-8"));
+}
+
+fn parquet(path: &Path, batch: &RecordBatch, group: usize, compression: Compression) {
+    let properties =
+        WriterProperties::builder().set_max_row_group_row_count(Some(group)).set_compression(compression).build();
+    let mut writer =
+        ArrowWriter::try_new(std::fs::File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+}
+
+fn feather(path: &Path, batch: &RecordBatch, rows: usize) {
+    let mut writer =
+        arrow_ipc::writer::FileWriter::try_new(std::fs::File::create(path).unwrap(), &batch.schema()).unwrap();
+    for start in (0..batch.num_rows()).step_by(rows) {
+        writer.write(&batch.slice(start, rows.min(batch.num_rows() - start))).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+/// A row: grade, query, two numbers that may be missing, a truth value.
+type Cells = (i64, i64, Option<f64>, Option<i64>, bool);
+
+fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true))).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(60)))]
+    #[test]
+    fn every_syntax_of_one_table_gives_one_set(
+        cells in prop::collection::vec((0i64..3, 0i64..9, prop::option::of(-1e6f64..1e6), prop::option::of(-99i64..99), any::<bool>()), 1..60),
+        group in 1usize..20,
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let n = cells.len();
+        let show = |x: Option<String>| x.unwrap_or_default();
+        let line = |sep: &str, mark: char| {
+            let row = |(i, (label, query, x, y, flag)): (usize, &Cells)| {
+                let x = show(x.map(|x| x.to_string().replace('.', &mark.to_string())));
+                [format!("q{query}"), label.to_string(), format!("d{i}"), x, show(y.map(|y| y.to_string())), flag.to_string()].join(sep)
+            };
+            let head = ["qid", "label", "docid", "x", "y", "flag"].join(sep);
+            [head].into_iter().chain(cells.iter().enumerate().map(row)).collect::<Vec<_>>().join("\n") + "\n"
+        };
+        let strings = |of: &dyn Fn(usize) -> String| Arc::new(StringArray::from_iter_values((0..n).map(of))) as ArrayRef;
+        let keys: DictionaryArray<Int32Type> = cells.iter().map(|c| ["q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "q8"][c.1 as usize]).collect();
+        let table = batch(vec![
+            ("qid", Arc::new(keys)),
+            ("label", Arc::new(Int64Array::from_iter_values(cells.iter().map(|c| c.0)))),
+            ("docid", strings(&|i| format!("d{i}"))),
+            ("x", Arc::new(Float64Array::from_iter(cells.iter().map(|c| c.2)))),
+            ("y", Arc::new(Int64Array::from_iter(cells.iter().map(|c| c.3)))),
+            ("flag", Arc::new(BooleanArray::from_iter(cells.iter().map(|c| Some(c.4))))),
+        ]);
+        let reading = RankReading { missing: Missing::Mean, ..RankReading::default() };
+        let read = |path: PathBuf| {
+            let mut set = read_rank(&[vec![path]], &reading).unwrap().0;
+            let all = set.all();
+            set.fill(Missing::Mean, &all);
+            set
+        };
+        let truth = read(file(&dir, "t.csv", line(",", '.')));
+        prop_assert_eq!(&read(file(&dir, "t.tsv", line("\t", '.'))), &truth);
+        let many = cells.iter().any(|c| c.2.is_some_and(|x| x.fract() != 0.0)); // else a mark may be in doubt
+        if many {
+            prop_assert_eq!(&read(file(&dir, "s.csv", line(";", ','))), &truth);
+        }
+        for (name, codec) in [("a", Compression::UNCOMPRESSED), ("b", Compression::SNAPPY), ("c", Compression::ZSTD(ZstdLevel::default()))] {
+            let path = dir.path().join(format!("{name}.parquet"));
+            parquet(&path, &table, group, codec);
+            prop_assert_eq!(&read(path), &truth);
+        }
+        let path = dir.path().join("t.feather");
+        feather(&path, &table, group);
+        prop_assert_eq!(&read(path), &truth);
+    }
+}
+
+#[test]
+fn vectors_are_features_place_by_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let lists = |widths: &[usize]| {
+        let row =
+            |(i, &width): (usize, &usize)| Some((0..width).map(|j| Some((10 * i + j) as f64)).collect::<Vec<_>>());
+        Arc::new(ListArray::from_iter_primitive::<Float64Type, _, _>(widths.iter().enumerate().map(row))) as ArrayRef
+    };
+    let fixed = FixedSizeListArray::new(
+        Arc::new(Field::new("item", DataType::Float32, true)),
+        2,
+        Arc::new(Float32Array::from(vec![0.5, 1.5, 2.5, 3.5])),
+        None,
+    );
+    let of = |vector: ArrayRef, fixed: ArrayRef| {
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("qid", Arc::new(Int64Array::from(vec![7, 7]))),
+            ("label", Arc::new(Int64Array::from(vec![1, 0]))),
+            ("embedding", vector),
+            ("pair", fixed),
+        ];
+        batch(columns)
+    };
+    let path = dir.path().join("v.parquet");
+    parquet(&path, &of(lists(&[3, 3]), Arc::new(fixed.clone())), 100, Compression::SNAPPY);
+    let set = ranked(&path, &Roles::default()).unwrap();
+    assert_eq!(set.columns.names, ["embedding_0", "embedding_1", "embedding_2", "pair_0", "pair_1"]);
+    assert_eq!(rows(&set), [[0.0, 1.0, 2.0, 0.5, 1.5], [10.0, 11.0, 12.0, 2.5, 3.5]]);
+    parquet(&path, &of(lists(&[3, 2]), Arc::new(fixed)), 100, Compression::SNAPPY);
+    let error = ranked(&path, &Roles::default()).unwrap_err().to_string();
+    assert!(
+        error.ends_with(
+            "v.parquet:2:3: expected a vector of 3 numbers, as in the first row, found another in column \"embedding\""
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn typed_cells_that_are_no_features_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let read = |column: ArrayRef| {
+        let path = dir.path().join("t.parquet");
+        let base: Vec<(&str, ArrayRef)> = vec![("qid", Arc::new(Int64Array::from(vec![1, 1]))), ("x", column)];
+        parquet(&path, &batch(base), 100, Compression::SNAPPY);
+        let error = ranked(&path, &Roles::default()).unwrap_err().to_string();
+        error[error.find("t.parquet").unwrap()..].to_owned()
+    };
+    assert_eq!(
+        read(Arc::new(StringArray::from(vec!["red", "blue"]))),
+        "t.parquet:1:2: expected a finite number, found \"red\" in column \"x\"; ignore=x leaves the column out"
+    );
+    assert_eq!(
+        read(Arc::new(Date32Array::from(vec![1, 2]))),
+        "t.parquet:1:2: expected a finite number (dates cannot be read yet), found Date32 in column \"x\"; ignore=x leaves the column out"
+    );
+    assert_eq!(
+        read(Arc::new(Float64Array::from(vec![Some(1.0), None]))),
+        "t.parquet:2:2: expected a value, found null in column \"x\"; missing=zero or missing=mean allows gaps"
+    );
+    assert_eq!(
+        read(Arc::new(Float64Array::from(vec![1.0, 1e300]))),
+        "t.parquet:2:2: expected a finite number that a float32 holds, found 1000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 in column \"x\""
+    );
+}
+
+#[test]
+fn items_and_edges_come_from_tables_of_columns_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let strings = |words: &[&str]| Arc::new(StringArray::from(words.to_vec())) as ArrayRef;
+    let path = dir.path().join("photos.parquet");
+    let table = batch(vec![
+        ("photo", strings(&["p", "q"])),
+        ("blue", Arc::new(Float64Array::from(vec![0.5, 0.25]))),
+        ("labels", strings(&["sea;sky", "wood"])),
+    ]);
+    parquet(&path, &table, 1, Compression::SNAPPY);
+    let reading = LabelReading { roles: roles("", "", "photo", &[]), ..LabelReading::default() };
+    let set = read_labels(&[vec![path]], &reading).unwrap().0;
+    assert_eq!(
+        (set.labels.join(","), set.item(1).into_owned(), set.yes(1)),
+        ("sea,sky,wood".into(), "q".into(), &[2][..])
+    );
+    let path = dir.path().join("links.feather");
+    let table = batch(vec![
+        ("a", strings(&["x", "y"])),
+        ("b", Arc::new(Int64Array::from(vec![1, 2]))),
+        ("likeness", Arc::new(Float32Array::from(vec![0.5, 0.25]))),
+        ("same", Arc::new(BooleanArray::from(vec![Some(true), None]))),
+    ]);
+    feather(&path, &table, 1);
+    let roles =
+        Roles { left: Some("a".into()), right: Some("b".into()), matched: Some("same".into()), ..Roles::default() };
+    let set = read_matches(&[vec![path]], &MatchReading { roles, ..MatchReading::default() }).unwrap().0;
+    assert_eq!(set.problem(0).truth, [Truth::Yes, Truth::Unknown]);
+    assert_eq!((set.problem(0).right.join(","), set.columns.names.join(",")), ("1,2".into(), "likeness".into()));
+}
+
+/// A gap is the mean, and a column says where it was; so it is for a model on other data.
+#[test]
+fn indicators_stand_beside_columns_with_gaps() {
+    use ordain::method::RankMethod;
+    use ordain::solver::run::Watch;
+    use ordain::task::{Method, Model, Training};
+    let dir = tempfile::tempdir().unwrap();
+    let text: String = (0..40)
+        .map(|i| format!("{},q{},{},{}\n", i % 3, i / 4, if i % 5 == 0 { String::new() } else { i.to_string() }, i % 7))
+        .collect();
+    let path = file(&dir, "t.csv", format!("label,qid,x,y\n{text}"));
+    let reading = RankReading { missing: Missing::Indicator, ..RankReading::default() };
+    let mut set = read_rank(&[vec![path.clone()]], &reading).unwrap().0;
+    let all = set.all();
+    let filled = set.fill(Missing::Indicator, &all);
+    assert_eq!(set.columns.names, ["x", "y", "x_missing"]);
+    assert_eq!([5, 6].map(|row| at(&set.features, row, 2) as u8), [1, 0]);
+    assert!((at(&set.features, 5, 0) - filled.means().unwrap()[0]).abs() < f32::EPSILON);
+    let method: RankMethod = "ranksvm[lambda=1,scale=global]".parse().unwrap();
+    let fitted = method.fit(&Training { filled, ..Training::new(&set, &all) }, &Watch::NOBODY).unwrap();
+    assert_eq!(fitted.model.inputs.given(), ["x", "y"]);
+    let bytes = ordain::model_file::to_bytes(&fitted);
+    let again: ordain::task::Fitted<ordain::method::Rank> =
+        ordain::model_file::from_bytes(&bytes, Path::new("m")).unwrap();
+    assert_eq!(again, fitted);
+    let raw = read_rank(&[vec![path]], &reading).unwrap().0;
+    let scores = |set: &RankSet| again.model.scores(&again.model.prepare(set).unwrap()).unwrap();
+    assert_eq!(scores(&raw), scores(&set));
+}

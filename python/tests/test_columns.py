@@ -1,0 +1,143 @@
+"""Columns of frames by name, frames as answers, folds that leave units whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+from sklearn import config_context
+from sklearn.model_selection import cross_val_score
+
+import ordain
+from ordain import CStar, MatchMap, ProblemKFold, QueryKFold, RankSVM
+
+
+@pytest.fixture
+def shop() -> pd.DataFrame:
+    X, y, qid = ordain.make_ranking(n_queries=30, n_features=4, seed=1)
+    frame = pd.DataFrame(X, columns=["bm25", "clicks", "age", "stars"])
+    frame["relevance"], frame["session"] = y.astype(int), [f"s{q}" for q in qid]
+    frame["title"] = [f"title {i}" for i in range(len(frame))]
+    return frame
+
+
+FRAMES = {"pandas": lambda f: f, "polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_columns_of_a_frame_by_name(shop, library, tmp_path):
+    frame = FRAMES[library](shop)
+    plain = RankSVM(lambda_=1.0, scale="global").fit(
+        shop[["bm25", "clicks", "age", "stars"]], shop["relevance"], qid=shop["session"]
+    )
+    model = RankSVM(lambda_=1.0, scale="global").fit(frame, "relevance", "session", ignore=["title"])
+    assert model.columns_ == {"label": "relevance", "query": "session", "ignore": ["title"]}
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+    # the frame as it is, without its labels, and the model from its file
+    np.testing.assert_array_equal(model.predict(frame), plain.predict(shop[["bm25", "clicks", "age", "stars"]]))
+    model.save(tmp_path / "m.ordain")
+    again = ordain.load(tmp_path / "m.ordain")
+    bare = FRAMES[library](shop.drop(columns=["relevance", "title"]))
+    np.testing.assert_array_equal(again.predict(bare), model.predict(frame))
+    answer = model.predict(frame, output="frame")
+    assert type(answer) is type(frame)
+    columns = answer.column_names if library == "pyarrow" else list(answer.columns)
+    assert list(columns) == ["query", "rank", "score"]
+    assert np.asarray(answer["query"]).tolist() == shop["session"].tolist()
+    assert np.asarray(answer["rank"]).tolist() == model.rank(frame).tolist()
+    for wrong in ({"y": "rel"}, {"ignore": ["titel"]}):
+        with pytest.raises(ValueError, match=r"expected a column of X, found '(rel|titel)'"):
+            RankSVM().fit(frame, **({"y": "relevance", "qid": "session", "ignore": ["title"]} | wrong))
+
+
+def test_every_file_gives_the_same_set(shop, tmp_path):
+    paths = [tmp_path / name for name in ("a.csv", "a.tsv", "s.csv", "a.parquet", "a.feather", "u.csv")]
+    shop.to_csv(paths[0], index=False)
+    shop.to_csv(paths[1], index=False, sep="\t")
+    shop.to_csv(paths[2], index=False, sep=";", decimal=",")
+    pq.write_table(pa.Table.from_pandas(shop), paths[3], row_group_size=100)
+    feather.write_feather(pa.Table.from_pandas(shop), paths[4])
+    shop.to_csv(paths[5], index=False, encoding="utf-16")
+    named = {"label": "relevance", "query": "session", "ignore": ["title"]}
+    first = ordain.read_letor(paths[0], **named)
+    np.testing.assert_array_equal(first.X, shop[["bm25", "clicks", "age", "stars"]].to_numpy())
+    for path in paths[1:]:
+        data = ordain.read_letor(path, **named)
+        np.testing.assert_array_equal(data.X, first.X)
+        np.testing.assert_array_equal(data.y, first.y)
+        assert data.qid.tolist() == first.qid.tolist()
+        assert data.feature_names == first.feature_names
+    with pytest.raises(ordain.FormatError, match='ignore="title" leaves the column out'):
+        ordain.read_letor(paths[3], label="relevance", query="session")
+
+
+def test_indicators(shop):
+    gaps = shop.drop(columns=["title"]).copy()
+    gaps.loc[::7, "age"] = np.nan
+    model = RankSVM(lambda_=1.0, scale="global", missing="indicator").fit(gaps, "relevance", "session")
+    assert model.facts_["features"]["names"] == ["bm25", "clicks", "age", "stars", "age_missing"]
+    assert model.n_features_in_ == 4
+    filled = gaps.assign(age=gaps["age"].fillna(np.float32(gaps["age"].astype(np.float64).mean())))
+    beside = filled.assign(age_missing=gaps["age"].isna().astype(float))
+    plain = RankSVM(lambda_=1.0, scale="global").fit(beside, "relevance", "session")
+    np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-5)
+    np.testing.assert_allclose(model.predict(gaps), plain.predict(beside), rtol=1e-4)
+    arrays = gaps[["bm25", "clicks", "age", "stars"]].to_numpy()
+    with pytest.warns(UserWarning, match="feature names"):
+        np.testing.assert_array_equal(model.predict(arrays, qid=gaps["session"]), model.predict(gaps))
+
+
+def test_a_list_of_one_eval_set(shop):
+    X = shop[["bm25", "clicks", "age", "stars"]]
+    y, qid = shop["relevance"], shop["session"]
+    models = [RankSVM().fit(X, y, qid, eval_set=e) for e in ((X, y, qid), [(X, y, qid)])]
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
+    with pytest.raises(ValueError, match="expected one set to choose on, found 2"):
+        RankSVM().fit(X, y, qid, eval_set=[(X, y, qid), (X, y, qid)])
+    named = RankSVM().fit(shop, "relevance", "session", ignore="title", eval_set=[(shop, "relevance")])
+    np.testing.assert_array_equal(models[0].coef_, named.coef_)
+
+
+def test_folds_that_cut_a_query_are_refused(shop):
+    X, y = shop.drop(columns=["title", "relevance"]).rename(columns={"session": "qid"}), shop["relevance"]
+    model = RankSVM(lambda_=1.0)
+    assert len(cross_val_score(model, X, y, cv=QueryKFold(3))) == 3
+    with pytest.raises(ValueError, match=r"every query whole.*give cv=QueryKFold\(5\)"):
+        cross_val_score(model, X, y, cv=5, error_score="raise")
+    with config_context(enable_metadata_routing=True), pytest.raises(ValueError, match="every query whole"):
+        cross_val_score(model, X.drop(columns="qid"), y, cv=5, params={"qid": X["qid"]}, error_score="raise")
+
+
+def test_edges_of_a_frame_by_name():
+    X, y, problem, left, right = ordain.make_matching(n_problems=12, seed=2)
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
+    frame = frame.assign(same=y, block=problem, a=left, b=right, note="x")
+    plain = MatchMap(lambda_=0.1, null=True).fit(X, y, problem, left, right)
+    model = MatchMap(lambda_=0.1, null=True).fit(frame, "same", "block", "a", "b", ignore=["note"])
+    np.testing.assert_array_equal(model.predict(frame), plain.predict(X, problem, left, right))
+    answer = model.predict(frame, output="frame")
+    assert list(answer.columns) == ["problem", "left", "right", "score", "matched"]
+    assert answer["matched"].tolist() == plain.predict(X, problem, left, right).tolist()
+    as_usual = frame.drop(columns=["note", "same"]).rename(columns={"block": "problem", "a": "left", "b": "right"})
+    assert len(cross_val_score(MatchMap(lambda_=0.1, null=True), as_usual, y, cv=ProblemKFold(3))) == 3
+    with pytest.raises(ValueError, match=r"every problem whole.*give cv=ProblemKFold\(5\)"):
+        cross_val_score(MatchMap(lambda_=0.1, null=True), as_usual, y, cv=5, error_score="raise")
+
+
+def test_labels_as_a_frame():
+    X, Y, names = ordain.make_tagging(n_items=200, n_labels=8, seed=3)
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(8)]).assign(title="t")
+    model = CStar(lambda_=0.01, link_lambda=0.01).fit(frame, pd.DataFrame(Y, columns=names), ignore=["title"])
+    answer = model.predict(frame, output="frame")
+    assert list(answer.columns) == names
+    np.testing.assert_array_equal(answer.to_numpy(), model.predict(frame))
+    with pytest.raises(ValueError, match="output: expected 'array' or 'frame', found 'csv'"):
+        model.predict(frame, output="csv")
+
+
+def test_what_needs_scikit_learn_is_in_the_list():
+    assert {"ProblemKFold", "QueryKFold", "QueryScorer", "ndcg_scorer", "query_scorer"} <= set(ordain.__all__)
