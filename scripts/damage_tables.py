@@ -1,0 +1,173 @@
+"""Damages small tables of every format, and reads what is left with ordain and with another reader.
+
+    target/python/bin/python scripts/damage_tables.py [COUNT] [FORMAT…]
+
+Of every damaged file ordain either says what is wrong (FormatError) or gives the numbers that the other reader gives: pyarrow for
+Parquet and Feather, Python's csv for text. A panic, a crash or another number ends the run with the file kept.
+"""
+
+import csv
+import io
+import math
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+
+import ordain
+
+COLUMNS = ["qid", "label", "docid", "x", "y"]
+
+
+def table(rng: random.Random) -> dict[str, list]:
+    n = rng.randint(1, 12)
+    return {
+        "qid": [f"q{rng.randint(0, 2)}" for _ in range(n)],
+        "label": [rng.randint(0, 3) for _ in range(n)],
+        "docid": [f"d{i}" for i in range(n)],
+        "x": [rng.choice([rng.uniform(-9, 9), float(rng.randint(-50, 50))]) for _ in range(n)],
+        "y": [rng.randint(-9, 9) for _ in range(n)],
+    }
+
+
+def text(data: dict[str, list], sep: str, mark: str) -> bytes:
+    def shown(value: object) -> str:
+        return str(value).replace(".", mark) if isinstance(value, float) else str(value)
+
+    lines = [sep.join(COLUMNS)] + [sep.join(shown(data[c][i]) for c in COLUMNS) for i in range(len(data["qid"]))]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def made(kind: str, data: dict[str, list], rng: random.Random, folder: Path) -> bytes:
+    path = folder / f"made.{kind}"
+    if kind == "parquet":
+        codec = rng.choice(["none", "snappy", "zstd", "gzip"])
+        pq.write_table(pa.table(data), path, compression=codec, row_group_size=rng.randint(1, 8))
+        return path.read_bytes()
+    if kind == "feather":
+        feather.write_feather(pa.table(data), path, compression=rng.choice(["uncompressed", "lz4", "zstd"]))
+        return path.read_bytes()
+    sep, mark = {"csv": (",", "."), "semicolon": (";", ","), "tsv": ("\t", "."), "utf16": (";", ",")}[kind]
+    raw = text(data, sep, mark)
+    return b"\xff\xfe" + raw.decode().encode("utf-16-le") if kind == "utf16" else raw
+
+
+def damaged(raw: bytes, rng: random.Random) -> bytes:
+    out = bytearray(raw)
+    for _ in range(rng.randint(1, 3)):
+        at = rng.randrange(len(out)) if out else 0
+        match rng.randrange(6):
+            case 0:
+                out[at : at + 1] = bytes([out[at] ^ (1 << rng.randrange(8))]) if out else b""
+            case 1:
+                out[at : at + 1] = bytes([rng.randrange(256)])
+            case 2:
+                del out[at : at + rng.randint(1, 8)]
+            case 3:
+                out[at:at] = bytes(rng.randrange(256) for _ in range(rng.randint(1, 8)))
+            case 4:
+                del out[at:]
+            case 5:
+                out[at : at + 4] = rng.choice([b"\xff\xff\xff\x7f", b"\0\0\0\0", b"\xff\xff\xff\xff", b",;\t\n", b"1,2.", b'"x"'])
+    return bytes(out)
+
+
+def by_arrow(kind: str, path: Path) -> dict[str, list] | None:
+    try:
+        read = pq.ParquetFile(path).read() if kind == "parquet" else feather.read_table(path, memory_map=False)
+        read.validate(full=True)
+        return {name: read.column(name).to_pylist() for name in read.column_names}
+    except Exception:  # noqa: BLE001  whatever it cannot read it cannot judge
+        return None
+
+
+def by_csv(kind: str, raw: bytes) -> list[dict[str, str]] | None:
+    try:
+        words = raw.decode("utf-16" if kind == "utf16" else "utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    first = next((line for line in words.split("\n") if line.strip("\r")), "")
+    usual = {"csv": ",", "tsv": "\t"}.get(kind, ",")
+    sep = max([usual, ",", ";", "\t"], key=first.count)
+    try:
+        return list(csv.DictReader(io.StringIO(words, newline=""), delimiter=sep, strict=True))
+    except csv.Error:
+        return None
+
+
+def number(cell: object) -> float:
+    if isinstance(cell, (bool, int, float)):
+        return float(cell)
+    word = str(cell).strip()
+    if word.lower() in ("true", "false"):
+        return float(word.lower() == "true")
+    try:
+        return float(word)
+    except ValueError:
+        return float(word.replace(",", "."))
+
+
+def agree(data: ordain.datasets.Ranking, truth: list[dict]) -> str | None:
+    """What differs."""
+    if len(truth) != len(data.X):
+        return f"{len(data.X)} rows, not {len(truth)}"
+    names = data.feature_names or []
+    for i, row in enumerate(truth):
+        lower = {str(name).strip().lower(): value for name, value in row.items()}
+        for j, name in enumerate(names):
+            cell = row.get(name, lower.get(name.strip().lower()))
+            if cell is None:
+                return f"a value {data.X[i, j]} where there is none, in row {i}, column {name!r}"
+            with np.errstate(over="ignore"):
+                want = np.float32(number(cell))
+            if data.X[i, j] != want and not (math.isnan(want)):
+                return f"{data.X[i, j]}, not {want}, in row {i}, column {name!r}"
+    return None
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    kinds = sys.argv[2:] or ["parquet", "feather", "csv", "semicolon", "tsv", "utf16"]
+    folder = Path(tempfile.mkdtemp())
+    for kind in kinds:
+        rng = random.Random(kind)
+        said, right, unjudged = 0, 0, 0
+        ending = {"semicolon": "csv", "utf16": "csv"}.get(kind, kind)
+        raw, whole = b"", {}
+        for turn in range(count):
+            if turn % 20 == 0:
+                whole = table(rng)
+                raw = made(kind, whole, rng, folder)
+            path = folder / f"case.{ending}"
+            path.write_bytes(bad := damaged(raw, rng))
+            try:
+                data = ordain.read_letor(path)
+            except ValueError:
+                said += 1
+                continue
+            except BaseException as error:
+                sys.exit(f"{kind}, case {turn}: {type(error).__name__}: {error}; the file is {path}")
+            if kind in ("parquet", "feather"):
+                read = by_arrow(kind, path)
+                truth = None if read is None else [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
+            else:
+                truth = by_csv(kind, bad)
+            if truth is None and kind not in ("parquet", "feather"):
+                unjudged += 1
+                continue
+            if truth is None:
+                # the damage lies where nothing is read, or the numbers are others than they were
+                truth = [dict(zip(whole, row, strict=True)) for row in zip(*whole.values(), strict=True)]
+                unjudged += 1
+            if (differ := agree(data, truth)) is not None:
+                sys.exit(f"{kind}, case {turn}: {differ}; the file is {path}")
+            right += 1
+        print(f"{kind}: {count} files, {said} refused, {right} read as the other reader does, {unjudged} that the other reader refuses, but that are whole where they are read")
+
+
+main()
