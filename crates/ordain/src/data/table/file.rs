@@ -225,8 +225,12 @@ fn check_blocks(input: &mut (impl Read + Seek)) -> std::result::Result<(), Strin
     let footer = part(input, at, len as usize)?;
     let footer = arrow_ipc::root_as_footer(&footer).map_err(|e| e.to_string())?;
     // the columns stand at the beginning too
-    let start = part(input, 8, 8)?;
-    let (skip, len) = if start[..4] == [0xff; 4] { (16, &start[4..]) } else { (12, &start[..4]) };
+    // (behind the mark, which may be filled up with zeros)
+    let starts = (8..=64).step_by(8).map(|at| Ok((at, part(input, at as u64, 8)?)));
+    let first = starts.collect::<std::result::Result<Vec<(i64, Vec<u8>)>, String>>()?;
+    let first = first.into_iter().find(|(_, bytes)| bytes.iter().any(|&b| b != 0));
+    let Some((at, start)) = first else { return Err("no columns at its beginning".into()) };
+    let (skip, len) = if start[..4] == [0xff; 4] { (at + 8, &start[4..]) } else { (at + 4, &start[..4]) };
     let len = i64::from(i32::from_le_bytes([len[0], len[1], len[2], len[3]]));
     let (at, len) = inside(skip, len, held).ok_or_else(beyond)?;
     let first = part(input, at, len as usize)?;
