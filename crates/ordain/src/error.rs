@@ -265,8 +265,12 @@ impl Error {
 
     /// Its text, with options in the words of an interface.
     pub fn told(&self, write: impl Fn(&str, &str) -> String) -> String {
+        self.told_by(&write)
+    }
+
+    fn told_by(&self, write: &dyn Fn(&str, &str) -> String) -> String {
         match self {
-            Self::Advised { error, way } => format!("{error}; {}", way.said(write)),
+            Self::Advised { error, way } => format!("{}; {}", error.told_by(write), way.said(write)),
             plain => plain.to_string(),
         }
     }
@@ -321,6 +325,15 @@ mod tests {
             Error::unknown("setting", "gamma_ray", known).to_string(),
             "unknown setting \"gamma_ray\"; known are lambda, scale, weight"
         );
+    }
+
+    #[test]
+    fn every_way_out_is_said_in_the_words_of_the_interface() {
+        let plain = Error::Data { expected: "a".into(), found: "b".into() };
+        let error = plain.or(Way::new("ignore", ["x"], "leaves it out")).or(Way::new("labels", ["x"], "takes it"));
+        assert_eq!(error.to_string(), "expected a, found b; ignore=x leaves it out; labels=x takes it");
+        let told = error.told(|option, value| format!("--{option} {value}"));
+        assert_eq!(told, "expected a, found b; --ignore x leaves it out; --labels x takes it");
     }
 
     #[test]

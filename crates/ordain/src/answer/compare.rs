@@ -124,11 +124,10 @@ pub struct Difference {
 /// let (a, b) = (result(&[0.9, 0.8, 0.7]), result(&[0.6, 0.7, 0.5]));
 /// let tests = answer::differences(&["a".into(), "b".into()], &[&a, &b]);
 /// assert!((tests[0].difference - 0.2).abs() < 1e-12 && tests[0].p > 0.05); // three units show nothing
-/// assert_eq!(answer::best_and_level(&["a".into(), "b".into()], &[&a, &b], &tests, 0), (0, vec![1]));
+/// assert_eq!(answer::best_and_level(&[&a, &b], &tests, 0), (0, vec![1]));
 /// ```
 pub fn differences(labels: &[String], results: &[&Evaluation]) -> Vec<Difference> {
-    let pairs: Vec<(usize, usize)> =
-        (0..results.len()).flat_map(|a| (a + 1..results.len()).map(move |b| (a, b))).collect();
+    let pairs: Vec<(usize, usize)> = pairs(results.len()).collect();
     let metrics = results.first().map_or(&[][..], |result| &result.metrics[..]);
     let mut all = vec![];
     for (m, metric) in metrics.iter().enumerate() {
@@ -145,22 +144,19 @@ pub fn differences(labels: &[String], results: &[&Evaluation]) -> Vec<Difference
     all
 }
 
+/// All pairs of methods, in the order of their tests.
+fn pairs(methods: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..methods).flat_map(move |a| (a + 1..methods).map(move |b| (a, b)))
+}
+
 /// The best method by a metric, and those that a test cannot tell from it.
-pub fn best_and_level(
-    labels: &[String],
-    results: &[&Evaluation],
-    tests: &[Difference],
-    metric: usize,
-) -> (usize, Vec<usize>) {
+pub fn best_and_level(results: &[&Evaluation], tests: &[Difference], metric: usize) -> (usize, Vec<usize>) {
     let Some(by) = results.first().map(|result| result.metrics[metric]) else { return (0, vec![]) };
     let mean = |i: usize| results[i].mean(metric);
     let best = (0..results.len()).fold(0, |best, i| if by.better(mean(i), mean(best)) { i } else { best });
     let name = by.to_string();
-    let pairs = (0..results.len()).flat_map(|a| (a + 1..results.len()).map(move |b| (a, b)));
-    let level = pairs.zip(tests.iter().filter(|test| test.metric == name)).filter(|((a, b), test)| {
-        debug_assert!(labels[*a] == test.a && labels[*b] == test.b);
-        (*a == best || *b == best) && test.p >= LEVEL
-    });
+    let tests = pairs(results.len()).zip(tests.iter().filter(|test| test.metric == name));
+    let level = tests.filter(|((a, b), test)| (*a == best || *b == best) && test.p >= LEVEL);
     (best, level.map(|((a, b), _)| if a == best { b } else { a }).collect())
 }
 

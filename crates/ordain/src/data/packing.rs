@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 /// How the bytes of a file are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Packing {
+pub(in crate::data) enum Packing {
     Gzip,
     Zstd,
     Plain,
@@ -12,7 +12,7 @@ pub(super) enum Packing {
 
 impl Packing {
     /// By the first bytes.
-    pub(super) fn of(magic: &[u8]) -> Self {
+    pub(in crate::data) fn of(magic: &[u8]) -> Self {
         match magic {
             [0x1f, 0x8b, ..] => Self::Gzip,
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,

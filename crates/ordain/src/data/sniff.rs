@@ -2,6 +2,7 @@
 
 use super::source::{BLOCK, is_stream, peek};
 use crate::data::labels::multilabel::counts;
+use crate::data::matches::read::has_matches;
 use crate::data::source::extension;
 use crate::data::table::{Format, Role, Table, csv};
 use std::collections::HashSet;
@@ -33,17 +34,20 @@ pub enum Holds {
 /// assert_eq!(holds(&path), None);
 /// ```
 pub fn holds(path: &Path) -> Option<Holds> {
-    if super::is_matches(path) {
-        return Some(Holds::Problems);
+    let kind = kind(path);
+    if let Some(format) = Format::named(&kind) {
+        let names = names_in(path, format)?;
+        return match () {
+            () if has_matches(&names) => Some(Holds::Problems),
+            () if names.contains("labels") => Some(Holds::Items),
+            () => Role::Query.names().iter().any(|&name| names.contains(name)).then_some(Holds::Queries),
+        };
     }
     if is_labels(path) {
         return Some(Holds::Items);
     }
-    let queries = match kind(path).as_str() {
+    let queries = match kind.as_str() {
         "arff" | "xml" | "ordain" => false,
-        kind if Format::named(kind).is_some() => {
-            column_names(path).is_some_and(|names| Role::Query.names().iter().any(|&name| names.contains(name)))
-        }
         _ => rows_of(path).iter().any(|row| has_query(row)),
     };
     queries.then_some(Holds::Queries)
@@ -105,7 +109,11 @@ pub(super) fn kind(path: &Path) -> String {
 
 /// The names of the columns of a table, in small letters; nothing of what is no table or cannot be read.
 pub(super) fn column_names(path: &Path) -> Option<HashSet<String>> {
-    match Format::of(path)? {
+    names_in(path, Format::of(path)?)
+}
+
+fn names_in(path: &Path, format: Format) -> Option<HashSet<String>> {
+    match format {
         Format::Text(usual) => {
             let text = peek(path, BLOCK).ok()?;
             let (delimiter, from) = csv::separator(&text, usual);

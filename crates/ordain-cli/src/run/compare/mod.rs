@@ -247,7 +247,8 @@ fn compare<T: Round>(
     warn_of_floors(&entries, &folds, screen);
     warn_of_steps(&entries, &folds, screen);
     warn_of_sums(&entries, screen);
-    let tests = answer::differences(&labels_of(&entries), &results(&entries));
+    let labels: Vec<String> = entries.iter().map(|entry| entry.label.clone()).collect();
+    let tests = answer::differences(&labels, &results(&entries));
     let (remarks, skipped) = (T::remarks, T::skipped);
     let all = Comparison { words: T::WORDS, remarks, skipped, measures, entries, tests, tested, folds, folded, load };
     if let Some(path) = &args.metrics.report {
@@ -507,11 +508,7 @@ pub(super) struct Cut<'a> {
 
 /// The best method by a metric, and those that a test cannot tell from it.
 fn best_and_level(all: &Comparison, metric: usize) -> (usize, Vec<usize>) {
-    answer::best_and_level(&labels_of(&all.entries), &results(&all.entries), &all.tests, metric)
-}
-
-fn labels_of(entries: &[Entry]) -> Vec<String> {
-    entries.iter().map(|entry| entry.label.clone()).collect()
+    answer::best_and_level(&results(&all.entries), &all.tests, metric)
 }
 
 fn results(entries: &[Entry]) -> Vec<&Evaluation> {

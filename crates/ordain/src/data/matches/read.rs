@@ -169,7 +169,11 @@ pub fn read_match_splits(paths: &[PathBuf], reading: &MatchReading) -> Result<(M
 /// assert!(ordain::data::is_matches(&path));
 /// ```
 pub fn is_matches(path: &Path) -> bool {
-    let Some(names) = column_names(path) else { return false };
+    column_names(path).is_some_and(|names| has_matches(&names))
+}
+
+/// Whether a table holds problems of matching, by the names of its columns in small letters.
+pub(in crate::data) fn has_matches(names: &HashSet<String>) -> bool {
     let has = |name: &str| names.contains(name);
     !has("qid") && !has("labels") && (has("left") && has("right") || points::is_points(has))
 }

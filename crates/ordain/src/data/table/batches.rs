@@ -9,7 +9,7 @@ use arrow_array::types::{
     ArrowDictionaryKeyType, ArrowPrimitiveType, Decimal128Type, Float16Type, Float32Type, Float64Type, Int8Type,
     Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, FixedSizeListArray, GenericListArray, OffsetSizeTrait};
+use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Schema};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -39,10 +39,6 @@ pub(in crate::data) trait Supply: Send {
     fn project(&mut self, columns: &[usize]) -> Result<()>;
     /// The next batch.
     fn next(&mut self) -> Result<Option<Vec<ArrayRef>>>;
-    /// What a person calls a part of the file, for messages.
-    fn place(&self) -> String {
-        String::new()
-    }
 }
 
 /// The rows of batches.
@@ -104,23 +100,20 @@ impl Batches {
         guarded(&self.path.clone(), || self.fetch())?;
         let mut names = vec![];
         for (k, &column) in columns.iter().enumerate() {
-            let (name, width) = (&self.header[column], self.batch.get(k).map_or(Some(1), width));
-            let wrong = |found: String| Error::Content {
-                path: self.path.clone(),
-                expected: format!("vectors of 1 to {WIDEST} numbers in column {:?}", short(name)),
-                found,
-            };
-            match width {
+            let name = &self.header[column];
+            match self.batch.get(k).and_then(width) {
                 None => names.push(name.clone()),
                 Some(width) if (1..=WIDEST).contains(&width) => {
-                    if self.batch.get(k).is_some_and(|array| is_list(array.data_type())) {
-                        names.extend((0..width).map(|i| format!("{name}_{i}")));
-                        self.widths[k] = width;
-                    } else {
-                        names.push(name.clone());
-                    }
+                    names.extend((0..width).map(|i| format!("{name}_{i}")));
+                    self.widths[k] = width;
                 }
-                Some(width) => return Err(wrong(format!("{width} of them"))),
+                Some(width) => {
+                    return Err(Error::Content {
+                        path: self.path.clone(),
+                        expected: format!("vectors of 1 to {WIDEST} numbers in column {:?}", short(name)),
+                        found: format!("{width} of them"),
+                    });
+                }
             }
         }
         guarded(&self.path.clone(), || self.fill())?;
@@ -284,7 +277,7 @@ impl Row<'_> {
             line: self.number_of_row(),
             column: column + 1,
             expected,
-            found: format!("{found} in column {:?}{}", short(&self.table.header[column]), self.table.supply.place()),
+            found: format!("{found} in column {:?}", short(&self.table.header[column])),
         }
     }
 }
@@ -351,9 +344,9 @@ fn width(array: &ArrayRef) -> Option<usize> {
 /// not hold is infinite. Whether it is such a column.
 pub(in crate::data) fn put(array: &dyn Array, width: usize, put: &mut dyn FnMut(usize, usize, f32)) -> bool {
     match array.data_type() {
-        DataType::FixedSizeList(..) => fixed_vectors(array.as_fixed_size_list(), width, put),
-        DataType::List(_) => vectors(array.as_list::<i32>(), width, put),
-        DataType::LargeList(_) => vectors(array.as_list::<i64>(), width, put),
+        DataType::FixedSizeList(..) => vectors(array, |row| array.as_fixed_size_list().value(row), width, put),
+        DataType::List(_) => vectors(array, |row| array.as_list::<i32>().value(row), width, put),
+        DataType::LargeList(_) => vectors(array, |row| array.as_list::<i64>().value(row), width, put),
         _ => scalars(array, &mut |row, x| put(row, 0, x)),
     }
 }
@@ -405,8 +398,10 @@ fn weigh(array: &dyn Array, losses: &mut [Loss]) {
     }
 }
 
-fn vectors<O: OffsetSizeTrait>(
-    lists: &GenericListArray<O>,
+/// The values of vectors of one width, given by what each row holds.
+fn vectors(
+    lists: &dyn Array,
+    value: impl Fn(usize) -> ArrayRef,
     width: usize,
     put: &mut dyn FnMut(usize, usize, f32),
 ) -> bool {
@@ -416,20 +411,7 @@ fn vectors<O: OffsetSizeTrait>(
             true
         }
         false => {
-            let values = lists.value(row);
-            values.len() == width && scalars(values.as_ref(), &mut |i, x| put(row, i, x))
-        }
-    })
-}
-
-fn fixed_vectors(lists: &FixedSizeListArray, width: usize, put: &mut dyn FnMut(usize, usize, f32)) -> bool {
-    (0..lists.len()).all(|row| match lists.is_null(row) {
-        true => {
-            (0..width).for_each(|i| put(row, i, f32::NAN));
-            true
-        }
-        false => {
-            let values = lists.value(row);
+            let values = value(row);
             values.len() == width && scalars(values.as_ref(), &mut |i, x| put(row, i, x))
         }
     })

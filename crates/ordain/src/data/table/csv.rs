@@ -163,9 +163,7 @@ impl Cells {
             Some(at) => Err(row.control(at)),
         }
     }
-}
 
-impl Cells {
     /// What each feature lost.
     pub(in crate::data) fn losses(&self) -> Vec<Loss> {
         self.losses.borrow().clone()
@@ -174,24 +172,15 @@ impl Cells {
     /// Refuses a file in which a comma or a point may be a decimal mark or may cut thousands, and nothing tells which.
     fn check_marks(&self) -> Result<()> {
         let Marks { sure, doubtful } = self.marks.get();
-        let name = |mark: usize| if mark == 0 { "points" } else { "commas" };
         let (place, found) = match (sure, doubtful) {
-            ([Some(point), Some(comma)], _) => {
-                (point.max(comma), "decimal points and decimal commas in one file".to_owned())
-            }
-            ([Some(_), None], [_, Some(place)]) => {
-                (place, "a comma that cuts thousands, among decimal points".to_owned())
-            }
-            ([None, Some(_)], [Some(place), _]) => {
-                (place, "a point that cuts thousands, among decimal commas".to_owned())
-            }
-            ([None, None], [Some(a), Some(b)]) => (a.min(b), "points and commas before three digits".to_owned()),
+            ([Some(point), Some(comma)], _) => (point.max(comma), "decimal points and decimal commas in one file"),
+            ([Some(_), None], [_, Some(place)]) => (place, "a comma that cuts thousands, among decimal points"),
+            ([None, Some(_)], [Some(place), _]) => (place, "a point that cuts thousands, among decimal commas"),
+            ([None, None], [Some(a), Some(b)]) => (a.min(b), "points and commas before three digits"),
             ([None, None], [Some(place), None]) if self.rows.delimiter == b';' => {
-                (place, format!("{} before three digits, and none elsewhere", name(0)))
+                (place, "points before three digits, and none elsewhere")
             }
-            ([None, None], [None, Some(place)]) => {
-                (place, format!("{} before three digits, and none elsewhere", name(1)))
-            }
+            ([None, None], [None, Some(place)]) => (place, "commas before three digits, and none elsewhere"),
             _ => return Ok(()),
         };
         Err(Error::Parse {

@@ -2,6 +2,7 @@
 
 use super::Format;
 use super::batches::{Batches, Supply, guarded};
+use crate::data::packing::Packing;
 use crate::data::source::{is_stream, read_whole};
 use crate::error::{Error, Result};
 use arrow_array::{ArrayRef, RecordBatch};
@@ -50,8 +51,8 @@ fn is_packed(path: &Path) -> Result<bool> {
     if std::fs::metadata(path).map_err(fail)?.is_dir() {
         crate::data::source::Source::open(path)?; // which refuses it
     }
-    File::open(path).map_err(fail)?.take(4).read_to_end(&mut start).map_err(fail)?;
-    Ok(start.starts_with(&[0x1f, 0x8b]) || start == [0x28, 0xb5, 0x2f, 0xfd])
+    opened(path)?.take(4).read_to_end(&mut start).map_err(fail)?;
+    Ok(Packing::of(&start) != Packing::Plain)
 }
 
 /// What a library says of a file that it cannot read.
@@ -224,8 +225,7 @@ fn check_blocks(input: &mut (impl Read + Seek)) -> std::result::Result<(), Strin
     let (at, len) = inside(held as i64 - 10 - len, len, held).ok_or_else(beyond)?;
     let footer = part(input, at, len as usize)?;
     let footer = arrow_ipc::root_as_footer(&footer).map_err(|e| e.to_string())?;
-    // the columns stand at the beginning too
-    // (behind the mark, which may be filled up with zeros)
+    // the columns stand at the beginning too, behind the mark, which may be filled up with zeros
     let starts = (8..=64).step_by(8).map(|at| Ok((at, part(input, at as u64, 8)?)));
     let first = starts.collect::<std::result::Result<Vec<(i64, Vec<u8>)>, String>>()?;
     let first = first.into_iter().find(|(_, bytes)| bytes.iter().any(|&b| b != 0));

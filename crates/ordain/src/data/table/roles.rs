@@ -1,5 +1,6 @@
 //! Which column of a table means what.
 
+use crate::data::columns::once;
 use crate::data::strings::short;
 use crate::error::{Error, Result, Way};
 use serde::{Deserialize, Serialize};
@@ -86,6 +87,18 @@ pub enum Role {
 }
 
 impl Role {
+    /// One role for each option that names a column; the ids of documents and of items share theirs.
+    const OPTIONS: &'static [Self] = &[
+        Self::Label,
+        Self::Query,
+        Self::Document,
+        Self::Weight,
+        Self::Problem,
+        Self::Left,
+        Self::Right,
+        Self::Matched,
+    ];
+
     /// The names by which its column is found: the usual one, then others.
     pub fn names(self) -> &'static [&'static str] {
         match self {
@@ -153,18 +166,8 @@ impl Roles {
 
     /// The first role in which flags contradict those of a model, with both names; names that the model has too are fine.
     pub fn contradicts(&self, model: &Self) -> Option<(&'static str, String, String)> {
-        let all = [
-            Role::Label,
-            Role::Query,
-            Role::Document,
-            Role::Weight,
-            Role::Problem,
-            Role::Left,
-            Role::Right,
-            Role::Matched,
-        ];
         let usual = |role: Role| model.get(role).cloned().unwrap_or_else(|| role.names()[0].to_owned());
-        let one = all.into_iter().find_map(|role| {
+        let one = Role::OPTIONS.iter().find_map(|&role| {
             let (given, known) = (self.get(role)?, usual(role));
             (*given != known).then(|| (role.option(), given.clone(), known))
         });
@@ -180,18 +183,8 @@ impl Roles {
 
     /// Roles that were found by a name that is not the usual one, although nobody named them: what has to be said.
     pub fn found_beside(&self, given: &Self) -> Vec<(&'static str, &str)> {
-        let all = [
-            Role::Label,
-            Role::Query,
-            Role::Document,
-            Role::Weight,
-            Role::Problem,
-            Role::Left,
-            Role::Right,
-            Role::Matched,
-        ];
-        let new = all.into_iter().filter(|role| given.get(*role).is_none());
-        new.filter_map(|role| Some((role.option(), self.get(role)?.as_str()))).collect()
+        let new = Role::OPTIONS.iter().filter(|&&role| given.get(role).is_none());
+        new.filter_map(|&role| Some((role.option(), self.get(role)?.as_str()))).collect()
     }
 }
 
@@ -240,7 +233,7 @@ impl Finding<'_> {
 
     /// Finds the columns of some roles; all others are features unless they are left out or taken by `taken`.
     pub(in crate::data) fn find(&self, wanted: &[Role], taken: &[usize]) -> Result<Found> {
-        once(self.path, self.header)?;
+        once(self.path, "column", self.header)?;
         let of_model = self.model.unwrap_or_default().iter().chain(self.roles.features.iter().flatten());
         let of_model: HashSet<&str> = of_model.chain(&self.roles.ignore).map(String::as_str).collect();
         let free = |j: usize| !of_model.contains(self.header[j].as_str()) && !taken.contains(&j);
@@ -306,11 +299,6 @@ pub(in crate::data) fn shown(header: &[String]) -> String {
         true => "an empty line, or nothing".into(),
         false => format!("{:?}", short(&header.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(","))),
     }
-}
-
-/// Refuses a name that two columns have.
-fn once(path: &Path, header: &[String]) -> Result<()> {
-    crate::data::columns::once(path, "column", header)
 }
 
 /// The way out of a column that is no feature.
