@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _ordain
 from ._compat import BaseEstimator, ConvergenceWarning, NotFittedError
-from ._input import Table
+from ._input import Doubles, Table
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -274,6 +274,14 @@ class Estimator(BaseEstimator):
         if "_model" in state:
             state["_model"] = _ordain.from_bytes(state["_model"])
         self.__dict__.update(state)
+
+    def _linear(self, weights: Doubles | None) -> Doubles:
+        """The weights of a linear model; an AttributeError where there is a kernel instead."""
+        if weights is None:
+            raise AttributeError(
+                f"coef_: expected kernel='linear', found {self.facts_['settings'].get('kernel', 'a kernel')!r}"
+            )
+        return weights
 
     def _lines(self) -> list[tuple[str, str]]:
         facts = self.facts_

@@ -309,8 +309,8 @@ class Matcher(Estimator):
 
     @property
     def coef_(self) -> Doubles:
-        """The weights on scaled features."""
-        return self._fitted().weights
+        """The weights on scaled features; a model with a kernel has none."""
+        return self._linear(self._fitted().weights)
 
     @property
     def null_(self) -> float | None:
@@ -337,8 +337,10 @@ class Matcher(Estimator):
         lines = [("data", f"{facts['edges']} edges of {facts['problems']} problems"), *super()._lines()]
         if facts["engines"]:
             lines.append(("sums", f"{', '.join(facts['engines'])}: {facts['accuracy']}"))
-        best = np.argsort(-np.abs(self.coef_), kind="stable")[:8]
-        lines.append(("strongest", ", ".join(f"{facts['features']['names'][j]} {self.coef_[j]:+.3g}" for j in best)))
+        weights = self._fitted().weights
+        if weights is not None:
+            best = np.argsort(-np.abs(weights), kind="stable")[:8]
+            lines.append(("strongest", ", ".join(f"{facts['features']['names'][j]} {weights[j]:+.3g}" for j in best)))
         return lines
 
 

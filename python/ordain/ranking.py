@@ -297,12 +297,7 @@ class Ranker(Estimator):
     @property
     def coef_(self) -> Doubles:
         """The weights on scaled features; a model with a kernel has none."""
-        weights = self._fitted().weights
-        if weights is None:
-            raise AttributeError(
-                f"coef_: expected kernel='linear', found {self.facts_['settings'].get('kernel', 'a kernel')!r}"
-            )
-        return weights
+        return self._linear(self._fitted().weights)
 
     def _lines(self) -> list[tuple[str, str]]:
         facts = self.facts_

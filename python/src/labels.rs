@@ -14,7 +14,7 @@ use ordain::method::{Annotate, AnyMethod, LabelPrediction, LabelReason, LabelWor
 use ordain::metric::Convention;
 use ordain::structure::star::{Clamp, Subsets};
 use ordain::task::{Fitted, Model, Ready, Task};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyAttributeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use std::num::NonZeroUsize;
@@ -305,7 +305,8 @@ impl Annotator {
     #[allow(clippy::type_complexity)]
     fn linear<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>)> {
         let annotator = &self.fitted.model;
-        let (weights, added) = annotator.linear();
+        let kernel = || PyAttributeError::new_err("coef_: expected linear scores, found a kernel");
+        let (weights, added) = annotator.linear().ok_or_else(kernel)?;
         let (n, d) = (annotator.labels.len(), annotator.inputs.columns.names.len());
         let rows: Vec<f64> = (0..n).flat_map(|label| weights.iter().skip(label).step_by(n).copied()).collect();
         Ok((rows.into_pyarray(py).reshape([n, d])?, added.into_pyarray(py)))

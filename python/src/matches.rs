@@ -392,10 +392,11 @@ impl Matcher {
         lines(&work(py, threads, || Match::predict(&self.fitted.model, &edges.set, &all, want))?)
     }
 
-    /// The weights on scaled features.
+    /// The weights on scaled features; none with a kernel.
     #[getter]
-    fn weights<'py>(&self, py: Python<'py>) -> Doubles<'py> {
-        PyArray1::from_slice(py, &self.fitted.model.weights)
+    fn weights<'py>(&self, py: Python<'py>) -> Option<Doubles<'py>> {
+        let score = &self.fitted.model.score;
+        score.expansion().is_none().then(|| PyArray1::from_slice(py, score.weights()))
     }
 
     /// The score of an item that stays unmatched; none where all of the lesser side have to be matched.

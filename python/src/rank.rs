@@ -179,7 +179,7 @@ impl Ranker {
     fn by_query(&self) -> bool {
         let ranker = &self.fitted.model;
         let blocks =
-            ranker.expansion.as_ref().is_some_and(|expansion| expansion.parts.iter().any(|part| part.query.is_some()));
+            ranker.score.expansion().is_some_and(|expansion| expansion.parts.iter().any(|part| part.query.is_some()));
         blocks || matches!(ranker.inputs.scale, Scale::Query | Scale::Minmax)
     }
 
@@ -187,7 +187,7 @@ impl Ranker {
     #[getter]
     fn weights<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         let ranker = &self.fitted.model;
-        ranker.expansion.is_none().then(|| PyArray1::from_slice(py, &ranker.weights))
+        ranker.score.expansion().is_none().then(|| PyArray1::from_slice(py, ranker.score.weights()))
     }
 
     /// What the head places are worth, of models with probabilities of places.

@@ -82,7 +82,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         let (ready, metrics) = (fitted.model.prepare(&set)?, ["f1".parse()?, "hamming".parse()?]);
         let result = fitted.model.evaluate(&ready, &[2], &metrics, &Convention::STANDARD)?;
-        println!("  f1 {:.4}, hamming {:.4}; weights {:?}", result.mean(0), result.mean(1), fitted.model.weights);
+        println!(
+            "  f1 {:.4}, hamming {:.4}; weights {:?}",
+            result.mean(0),
+            result.mean(1),
+            fitted.model.score.weights()
+        );
     }
     Ok(())
 }

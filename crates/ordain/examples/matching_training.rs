@@ -88,8 +88,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let units: Vec<u32> = (0..PAIRS).collect();
     let scaling = fitted.model.inputs.global.clone().map_or(Scaling::None, Scaling::Global);
     let edges = Rows::new(&set, &units, &scaling);
-    let (zero, mut at_zero) = (vec![0.0; fitted.model.weights.len()], 0.0);
-    for (name, theta) in [("zero", &zero), ("learned", &fitted.model.weights)] {
+    let (zero, mut at_zero) = (vec![0.0; fitted.model.score.weights().len()], 0.0);
+    for (name, theta) in [("zero", &zero[..]), ("learned", fitted.model.score.weights())] {
         for head in [0, 10] {
             let settings = huber_law::Settings { head, cap: 3_000_000 };
             let (mut engines, mut sampler, mut samples) =

@@ -44,6 +44,7 @@ pub mod model_file;
 pub mod pieces;
 pub mod random;
 pub mod risk;
+pub mod score;
 pub mod scorer;
 pub mod solver;
 pub mod structure;

@@ -1,6 +1,6 @@
 //! Labels as text.
 
-use super::{Given, Show, left_out, losses, result_line};
+use super::{Given, Show, kernel, left_out, losses, result_line};
 use crate::args::Predict;
 use crate::plan::{self, Usage};
 use crate::screen::{Screen, assignments, four, table};
@@ -10,6 +10,7 @@ use ordain::data::{LabelReading, LabelSet, Missing, side_file};
 use ordain::method::{Annotate, Annotator, LabelNotes, Trainer};
 use ordain::metric::{Evaluation, Kind, Metric};
 use ordain::model_file::Header;
+use ordain::score::Score;
 use ordain::task::{Facts, Fitted, Ready};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -183,7 +184,7 @@ impl Show for Annotate {
             four(below.value())
         );
         text += &reasons(["what", a, b, "contribution"], contributions, "sum: difference of scores", why.difference);
-        if model.direct.is_empty() && !model.own.is_empty() {
+        if model.direct.is_none() && !model.own.is_empty() {
             text += "single features are inside the classifiers: a model with features=direct or features=both shows them\n";
         }
         if !links.is_empty() {
@@ -230,7 +231,7 @@ impl Show for Annotate {
     }
 
     fn model_text(fitted: &Fitted<Annotate>, header: &Header<Annotate>) -> Result<String> {
-        let (facts, shown) = (&fitted.facts, Annotate::model_facts(fitted));
+        let (facts, model, shown) = (&fitted.facts, &fitted.model, Annotate::model_facts(fitted));
         let (notes, mut text) = (&facts.notes, String::new());
         writeln!(
             text,
@@ -263,6 +264,10 @@ impl Show for Annotate {
         let count = shown.labels_per_item;
         writeln!(text, "labels     {} on a usual item, {} to {} on nine of ten", count.median, count.low, count.high)?;
         writeln!(text, "data       {}", facts.data)?;
+        let classifiers = (!model.own.is_empty()).then_some(&model.classifiers.score);
+        for score in model.direct.iter().chain(classifiers).filter_map(Score::expansion) {
+            text += &kernel(score, &format!("a scorer for each of {} labels", score.parts.len()), "items");
+        }
         if shown.core.is_empty() {
             text += "core       none: labels are independent of one another\n";
             return Ok(text);

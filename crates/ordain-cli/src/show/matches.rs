@@ -1,6 +1,6 @@
 //! Matchings as text.
 
-use super::{Given, Parts, Show, contributions, left_out, losses, ranges, result_line, strongest};
+use super::{Given, Parts, Show, contributions, left_out, losses, ranges, result_line, scored_by};
 use crate::args::Predict;
 use crate::plan::{self, Usage};
 use crate::report::PicturePart;
@@ -264,7 +264,7 @@ impl Show for Match {
             )?;
         }
         writeln!(text, "data       {}", facts.data)?;
-        text += &strongest(&model.inputs.columns, &model.weights);
+        text += &scored_by(&model.score, &model.inputs.columns, Match::WORDS);
         Ok(text)
     }
 

@@ -11,11 +11,13 @@ use crate::screen::{Screen, assignments, four, table};
 use anyhow::Result;
 use ordain::answer::{Answers, ContributionPart};
 use ordain::data::{Missing, Split};
+use ordain::kernel::Expansion;
 use ordain::matrix::Features;
 use ordain::metric::{Evaluation, Metric};
 use ordain::model_file::Header;
+use ordain::score::Score;
 use ordain::solver::run::Report;
-use ordain::task::{Facts, Fitted, Ready};
+use ordain::task::{Facts, Fitted, Ready, Words};
 use serde_json::Value;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -168,14 +170,31 @@ fn contributions(all: &[ContributionPart], above: &str, below: &str, rest: &str,
     table(&head, &rows)
 }
 
-/// The strongest weights of a linear model, as a table.
-fn strongest(columns: &ordain::data::Columns, weights: &[f64]) -> String {
-    let rows: Vec<Vec<String>> = ordain::answer::strongest(columns, weights, 15)
+/// What a model scores rows by: the strongest weights as a table, or its kernel.
+fn scored_by(score: &Score, columns: &ordain::data::Columns, words: &Words) -> String {
+    if let Some(expansion) = score.expansion() {
+        let own = expansion.parts.iter().any(|part| part.query.is_some());
+        let functions = match expansion.parts.len() {
+            count if own => format!("a scorer for each of {}", words.units(count)),
+            _ => format!("one scorer for all {}", words.unit[1]),
+        };
+        return format!("\n{}", kernel(expansion, &functions, words.row[1]));
+    }
+    let rows: Vec<Vec<String>> = ordain::answer::strongest(columns, score.weights(), 15)
         .into_iter()
         .map(|(name, weight)| vec![name, format!("{weight:+.4}")])
         .collect();
     let head = format!("\nstrongest of {} features (weights on scaled values):\n", columns.names.len());
     head + &table(&["feature".into(), "weight".into()], &rows)
+}
+
+/// A sum of kernels: what it rests on.
+fn kernel(expansion: &Expansion, functions: &str, rows: &str) -> String {
+    let by = expansion.kernel;
+    let width = if by.form.has_width() { format!(" of gamma {:.4}", by.gamma) } else { String::new() };
+    let core: usize = expansion.parts.iter().map(|part| part.documents.len()).sum();
+    let different = expansion.documents.rows();
+    format!("kernel     {}{width}, {functions}, {core} core {rows} ({different} different ones)\n", by.form.name())
 }
 
 /// Least, mean and largest value of the first columns.

@@ -1,6 +1,6 @@
 //! Rankings as text.
 
-use super::{Given, Show, contributions, losses, ranges, result_line, strongest};
+use super::{Given, Show, contributions, losses, ranges, result_line, scored_by};
 use crate::args::Predict;
 use crate::plan;
 use crate::screen::{Screen, four};
@@ -8,10 +8,10 @@ use anyhow::Result;
 use ordain::answer::{Answers, RankExplanation, RankSetFacts, RankedList, Want};
 use ordain::data::split::{self, Layout};
 use ordain::data::{self, Missing, RankReading, RankSet};
-use ordain::method::{CoreFacts, Rank, RankNotes, Ranker};
+use ordain::method::{Rank, RankNotes, Ranker};
 use ordain::metric::{Evaluation, Metric};
-use ordain::model_file::{ExpansionHeader, Header};
-use ordain::task::{Facts, Fitted, Ready};
+use ordain::model_file::Header;
+use ordain::task::{Facts, Fitted, Ready, Task as _};
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -142,7 +142,7 @@ impl Show for Rank {
         format!("{} left out (nothing in them is relevant)", result.skipped())
     }
 
-    fn model_text(fitted: &Fitted<Rank>, header: &Header<Rank>) -> Result<String> {
+    fn model_text(fitted: &Fitted<Rank>, _: &Header<Rank>) -> Result<String> {
         let (facts, mut text) = (&fitted.facts, String::new());
         let notes = &facts.notes;
         writeln!(
@@ -162,10 +162,11 @@ impl Show for Rank {
             )?;
         }
         writeln!(text, "data       {}", facts.data)?;
-        text += &match (&header.parts.expansion, &notes.core) {
-            (Some(expansion), Some(core)) => rests_on(expansion, core),
-            _ => strongest(&fitted.model.inputs.columns, &fitted.model.weights),
-        };
+        text += &scored_by(&fitted.model.score, &fitted.model.inputs.columns, Rank::WORDS);
+        if let Some((core, pairs)) = notes.core.as_ref().and_then(|core| Some((core, core.pairs?))) {
+            let (f, gap) = (core.f.unwrap_or(f64::NAN), 100.0 * core.certificate.unwrap_or(f64::NAN));
+            writeln!(text, "ball       {pairs} core pairs, f {f:.6}, certified gap {gap:.2} % of f")?;
+        }
         Ok(text)
     }
 
@@ -235,24 +236,4 @@ fn places(lists: &[RankedList], k: usize) -> Result<String> {
         }
     }
     Ok(text)
-}
-
-/// The support of a model with a kernel.
-fn rests_on(expansion: &ExpansionHeader, core: &CoreFacts) -> String {
-    let kernel = expansion.kernel;
-    let width = if kernel.form.has_width() { format!(" of gamma {:.4}", kernel.gamma) } else { String::new() };
-    let scorers = match &expansion.parts[..] {
-        [(None, _)] => "one scorer for all queries".to_owned(),
-        parts => format!("a scorer for each of {} queries", parts.len()),
-    };
-    let mut text = format!(
-        "\nkernel     {}{width}, {scorers}, {} core documents ({} different ones)\n",
-        kernel.form.name(),
-        core.documents,
-        expansion.documents
-    );
-    if let (Some(pairs), Some(f), Some(gap)) = (core.pairs, core.f, core.certificate) {
-        text += &format!("ball       {pairs} core pairs, f {f:.6}, certified gap {:.2} % of f\n", 100.0 * gap);
-    }
-    text
 }

@@ -5,7 +5,8 @@ use super::predict::{RankedLabel, label};
 use crate::data::Problem;
 use crate::error::{Error, Result};
 use crate::method::annotator::ranked;
-use crate::method::{Annotate, Annotator, Contribution, LabelReason, Match, Matcher, Rank, Ranker};
+use crate::method::{Annotate, Annotator, LabelReason, Match, Matcher, Rank, Ranker};
+use crate::score::Contribution;
 use crate::task::Ready;
 use serde::Serialize;
 

@@ -269,7 +269,7 @@ pub struct RankModel {
 }
 
 pub(super) fn ranker(fitted: &Fitted<Rank>) -> RankModel {
-    RankModel { weights: weights(&fitted.model.inputs.columns, &fitted.model.weights) }
+    RankModel { weights: weights(&fitted.model.inputs.columns, fitted.model.score.weights()) }
 }
 
 fn weights(columns: &Columns, weights: &[f64]) -> Named<f64> {
@@ -358,7 +358,7 @@ pub struct SumsPart {
 pub(super) fn matcher(fitted: &Fitted<Match>) -> MatchModel {
     let (model, notes) = (&fitted.model, &fitted.facts.notes);
     MatchModel {
-        weights: weights(&model.inputs.columns, &model.weights),
+        weights: weights(&model.inputs.columns, model.score.weights()),
         null: model.null,
         temperature: model.temperature,
         sums: SumsPart { engines: notes.engines.clone(), accuracy: notes.accuracy.clone(), error: notes.error },

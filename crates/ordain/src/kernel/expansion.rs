@@ -35,6 +35,39 @@ impl Expansion {
         self.parts.iter().find(|part| part.query.as_deref().is_none_or(|own| own == query))
     }
 
+    /// Whether it scores documents of so many columns: sizes and numbers of documents fit, and every number is finite.
+    pub fn fits(&self, columns: usize) -> bool {
+        let all = self.documents.rows();
+        let whole = |part: &Part| {
+            part.documents.len() == part.coefficients.len()
+                && part.documents.iter().all(|&j| (j as usize) < all)
+                && part.coefficients.iter().all(|b| b.is_finite())
+        };
+        columns > 0
+            && self.documents.cols() == columns
+            && self.documents.values().iter().all(|x| x.is_finite())
+            && self.kernel.gamma.is_finite()
+            && self.kernel.gamma > 0.0
+            && !self.parts.is_empty()
+            && self.parts.iter().all(whole)
+    }
+
+    /// Whether each query has at most one function: one for all, or one for each by name.
+    pub fn one_function(&self) -> bool {
+        self.parts.len() == 1 || self.parts.iter().all(|part| part.query.is_some())
+    }
+
+    /// Adds the score by each part to `s`, for one scaled document. O(core documents · (d + parts)).
+    pub(crate) fn add_parts(&self, document: &[f32], s: &mut [f64]) {
+        let (d, core) = (self.documents.cols(), self.documents.values());
+        let mut near = vec![0.0f32; self.documents.rows()];
+        self.kernel.block_with(document, (core, &self.kernel.squares(core, d)), d, &mut near);
+        for (s, part) in s.iter_mut().zip(&self.parts) {
+            let terms = part.documents.iter().zip(&part.coefficients);
+            *s += terms.map(|(&j, b)| b * f64::from(near[j as usize])).sum::<f64>();
+        }
+    }
+
     /// The scores of scaled documents by a part: a matrix product, block after block. O(documents · core documents · d), in parallel.
     pub fn scores(&self, part: &Part, docs: &[f32], scores: &mut [f64]) {
         let d = self.documents.cols();

@@ -1,5 +1,6 @@
 //! Matchers in a file.
 
+use super::score::{ExpansionHeader, Place};
 use super::{Opened, Stored, Tensors};
 use crate::error::Result;
 use crate::method::{Match, MatchNotes, Matcher};
@@ -12,17 +13,23 @@ use serde::{Deserialize, Serialize};
 pub struct MatchParts {
     /// How probabilities are found.
     pub marginals: String,
+    /// The kernel with the size of its part, of a model that has one; core edges and coefficients are tensors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expansion: Option<ExpansionHeader>,
 }
+
+/// The score of edges.
+const SCORE: Place = Place { weights: "weights", expansion: "expansion" };
 
 impl Stored for Match {
     type Parts = MatchParts;
 
     fn parts(model: &Matcher) -> MatchParts {
-        MatchParts { marginals: model.engine.name().into() }
+        MatchParts { marginals: model.engine.name().into(), expansion: ExpansionHeader::of(&model.score) }
     }
 
     fn store(model: &Matcher, to: &mut Tensors) {
-        to.f64s("weights", &model.weights);
+        SCORE.store(&model.score, to);
         for (name, value) in [("null", model.null), ("temperature", model.temperature)] {
             to.f64s(name, value.as_slice());
         }
@@ -35,9 +42,10 @@ impl Stored for Match {
             _ => Err(from.misshapen()),
         };
         let engine = Engine::ALL.iter().copied().find(|engine| engine.name() == parts.marginals);
+        let score = SCORE.restore(parts.expansion.as_ref(), inputs.columns.names.len(), from)?;
         Ok(Matcher {
             inputs,
-            weights: from.f64s("weights")?,
+            score,
             null: one("null")?,
             temperature: one("temperature")?,
             engine: engine.ok_or_else(|| from.refusal.impossible())?,

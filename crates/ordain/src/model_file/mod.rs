@@ -7,10 +7,12 @@
 mod annotate;
 mod matching;
 mod rank;
+mod score;
 
 pub use annotate::LabelParts;
 pub use matching::MatchParts;
-pub use rank::{ExpansionHeader, RankParts};
+pub use rank::RankParts;
+pub use score::ExpansionHeader;
 
 use crate::data::scale::{Affine, Scale};
 use crate::data::{Columns, Missing, peek, read_whole, write_whole};

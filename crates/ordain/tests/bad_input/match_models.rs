@@ -130,7 +130,7 @@ fn forged_matchers() {
                 let matcher = &model.model;
                 let global = matcher.inputs.global.iter().flat_map(|affine| affine.offset.iter().chain(&affine.factor));
                 let singles = global.chain(matcher.inputs.means.iter().flatten()).map(|&x| f64::from(x));
-                let own = matcher.weights.iter().copied().chain(matcher.null).chain(matcher.temperature);
+                let own = matcher.score.weights().iter().copied().chain(matcher.null).chain(matcher.temperature);
                 let finite = singles.chain(own).all(f64::is_finite);
                 ensure!(finite, "a model with numbers that are not finite", "{matcher:?}");
                 ensure!(matcher.temperature.is_none_or(|t| t > 0.0), "an impossible temperature", "{matcher:?}");

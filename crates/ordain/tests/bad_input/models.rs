@@ -251,8 +251,9 @@ fn forged_models() {
             let ranker = &model.model;
             let global = ranker.inputs.global.iter().flat_map(|affine| affine.offset.iter().chain(&affine.factor));
             let singles = global.chain(ranker.inputs.means.iter().flatten()).map(|&x| f64::from(x));
-            let core = ranker.expansion.iter().flat_map(|e| e.parts.iter().flat_map(|part| &part.coefficients));
-            let finite = singles.chain(ranker.weights.iter().chain(core).copied()).all(f64::is_finite);
+            let core =
+                ranker.score.expansion().into_iter().flat_map(|e| e.parts.iter().flat_map(|part| &part.coefficients));
+            let finite = singles.chain(ranker.score.weights().iter().chain(core).copied()).all(f64::is_finite);
             ensure!(finite, "a model with numbers that are not finite", "{ranker:?}");
             if let Ok(ready) = ranker.prepare(set) {
                 // scores may be beyond all bounds: an error then, never a panic

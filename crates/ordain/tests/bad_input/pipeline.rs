@@ -124,8 +124,8 @@ fn fit(set: &RankSet, filled: Filled, scale: Scale) -> Check<Option<Fitted<Rank>
     };
     ensure!(set.graded && pairs, "fitted without pairs", "{:?}", model.facts);
     let report = &model.facts.report;
-    let finite = model.model.weights.iter().chain([&report.gradient]).all(|w| w.is_finite());
-    ensure!(finite, "a weight is not finite", "scale={} {:?}", scale.name(), model.model.weights);
+    let finite = model.model.score.weights().iter().chain([&report.gradient]).all(|w| w.is_finite());
+    ensure!(finite, "a weight is not finite", "scale={} {:?}", scale.name(), model.model.score.weights());
     // with all weights 0 every pair costs ½
     let right = report.objective >= -1e-9 && report.objective <= 0.5 + 1e-9;
     ensure!(right, "objective out of range", "scale={} {report:?}", scale.name());

@@ -9,6 +9,7 @@ use ordain::matrix::{Features, Matrix};
 use ordain::method::{Annotator, CStar, CountModel, LabelWork, OneVsRest, Scored, Trainer};
 use ordain::metric::Convention;
 use ordain::random::Random;
+use ordain::score::Score;
 use ordain::solver::run::Watch;
 use ordain::structure::exhaustive;
 use ordain::structure::star::{Clamp, MaxWork, Star, Subsets};
@@ -30,10 +31,15 @@ fn model(random: &mut Random, n: usize, c: usize, sigma: f64, trainer: Trainer) 
         labels: (0..n).map(|i| format!("label {i}")).collect(),
         trainer,
         bias: vec![0.0; n],
-        direct: vec![],
+        direct: None,
         own: vec![],
         count_bias: (0..n).map(|_| 0.2 * random.normal()).collect(),
-        classifiers: OneVsRest { weights: vec![], offset: vec![0.0; n], slope: vec![1.0; n], shift: vec![0.0; n] },
+        classifiers: OneVsRest {
+            score: Score::Linear(vec![]),
+            offset: vec![0.0; n],
+            slope: vec![1.0; n],
+            shift: vec![0.0; n],
+        },
         count: CountModel {
             numbers: (0..=n as u32).collect(),
             level: vec![0.0; n + 1],

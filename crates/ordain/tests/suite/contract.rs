@@ -178,7 +178,7 @@ fn constant_features_and_short_queries_are_harmless() {
         let scores = scores(&model, &set);
         assert!(scores.iter().all(|s| s.is_finite()), "{method}");
         assert!(scores[0] < scores[1] && scores[1] < scores[2], "{method}: {scores:?}");
-        assert!(!method.contains("query") || model.model.weights.first().is_none_or(|&w| w == 0.0));
+        assert!(!method.contains("query") || model.model.score.weights().first().is_none_or(|&w| w == 0.0));
         assert_eq!((model.facts.notes.queries, model.facts.notes.flat_queries), (3, 2));
     }
 }
@@ -206,7 +206,7 @@ fn a_weight_of_two_counts_as_a_query_given_twice() {
     let twice = set.only(&units);
     for method in ["ranksvm[scale=query,lambda=1]", "ranksvm[scale=query,lambda=1,weight=pair]"] {
         let (a, b) = (fit(method, &weighted), fit(method, &twice));
-        for (a, b) in a.model.weights.iter().zip(&b.model.weights) {
+        for (a, b) in a.model.score.weights().iter().zip(b.model.score.weights()) {
             assert!((a - b).abs() < 1e-5, "{method}: {a} and {b}");
         }
     }
@@ -383,7 +383,7 @@ fn the_first_format_still_loads() {
         save(&fit("ranksvm[scale=global,lambda=0.1]", &small()), &path).unwrap();
     }
     let model = load::<Rank>(&path).unwrap();
-    assert_eq!((model.facts.method.as_str(), model.model.weights.len()), ("ranksvm", 7));
+    assert_eq!((model.facts.method.as_str(), model.model.score.weights().len()), ("ranksvm", 7));
     let (old, new) = (scores(&model, &small()), scores(&fit("ranksvm[scale=global,lambda=0.1]", &small()), &small()));
     assert!(old.iter().zip(&new).all(|(a, b)| (a - b).abs() < 1e-6));
 }
@@ -815,8 +815,8 @@ fn permuting_problems_and_items_changes_nothing() {
         let (a, b) = (matcher(&method, &set).model, matcher(&method, &moved).model);
         // margins stop at a gap: their minimum is known to some per cent
         let slack = if method.contains("matchmap") { 1e-3 } else { 0.2 };
-        let far = a.weights.iter().zip(&b.weights).any(|(x, y)| (x - y).abs() > slack * (1.0 + x.abs()));
-        assert!(!far, "{method}: {:?} {:?}", a.weights, b.weights);
+        let far = a.score.weights().iter().zip(b.score.weights()).any(|(x, y)| (x - y).abs() > slack * (1.0 + x.abs()));
+        assert!(!far, "{method}: {:?} {:?}", a.score.weights(), b.score.weights());
         // one model says the same of both
         let (set, moved) = (a.prepare(&set).unwrap(), a.prepare(&moved).unwrap());
         for (n, &p) in order.iter().enumerate() {
@@ -862,7 +862,7 @@ fn constant_features_and_tiny_problems_are_harmless_to_matchers() {
             let set = MatchSet::new(features, columns, problems.clone()).unwrap();
             for (method, _) in matchers() {
                 let model = matcher(&method, &set);
-                assert!(model.model.weights.iter().all(|w| w.is_finite()), "{method}");
+                assert!(model.model.score.weights().iter().all(|w| w.is_finite()), "{method}");
                 let said = matchings(&model, &set);
                 let finite = |p: &f64| (-1e-9..=1.0 + 1e-6).contains(p);
                 assert!(said.iter().all(|said| said.probabilities.iter().flatten().all(finite)), "{method}");

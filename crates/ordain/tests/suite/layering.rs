@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// Modules from the ground up, with the modules that each may use.
-const MAY_USE: [(&str, &[&str]); 19] = [
+const MAY_USE: [(&str, &[&str]); 20] = [
     ("error", &[]),
     ("random", &[]),
     ("pieces", &[]),
@@ -16,6 +16,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
     ("structure", &["error", "random"]),
     ("surrogate", &["error", "matrix", "random", "data", "structure", "traits"]),
     ("scorer", &["matrix", "pieces", "data", "kernel", "traits"]),
+    ("score", &["matrix", "data", "kernel", "scorer", "traits"]),
     ("risk", &["error", "matrix", "pieces", "traits"]),
     ("solver", &["error", "matrix", "random", "kernel", "traits", "risk"]),
     ("metric", &["error", "random", "data"]),
@@ -32,6 +33,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
             "structure",
             "surrogate",
             "scorer",
+            "score",
             "risk",
             "solver",
             "metric",
@@ -39,8 +41,8 @@ const MAY_USE: [(&str, &[&str]); 19] = [
             "task",
         ],
     ),
-    ("model_file", &["error", "matrix", "random", "traits", "data", "kernel", "structure", "task", "method"]),
-    ("answer", &["error", "matrix", "random", "data", "metric", "task", "method", "model_file"]),
+    ("model_file", &["error", "matrix", "random", "traits", "data", "kernel", "structure", "score", "task", "method"]),
+    ("answer", &["error", "matrix", "random", "data", "score", "metric", "task", "method", "model_file"]),
     ("ask", &["error", "random", "structure", "method", "data"]),
     (
         "lib",
@@ -57,6 +59,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
             "pieces",
             "random",
             "risk",
+            "score",
             "scorer",
             "solver",
             "structure",

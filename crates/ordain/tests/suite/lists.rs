@@ -284,16 +284,16 @@ fn the_best_right_order_learns_where_the_mean_learns_nothing() {
             let text =
                 |ties: &str| format!("dorm[scale=none,subset=4,loss={loss},lambda={lambda},ties={ties},tol=1e-9]");
             let model = dorm(&text("best"), &lists_of(&docs, 3));
-            let (w, report) = (model.model.weights[0], model.facts.report);
+            let (w, report) = (model.model.score.weights()[0], model.facts.report);
             assert!(w > 0.0 && report.stop == Stop::Change, "{loss} {lambda}: {w} {report:?}");
             assert!(report.rounds.is_some_and(|rounds| rounds > 0) && report.gap.is_some());
             // in whatever order the documents come
-            let other = dorm(&text("best"), &lists_of(&turned, 3)).model.weights[0];
+            let other = dorm(&text("best"), &lists_of(&turned, 3)).model.score.weights()[0];
             assert!((w - other).abs() < 1e-6, "{loss} {lambda}: {w} {other}");
             if loss == "p@1" || loss == "wta" {
                 // one order of loss 1 is 1 behind per unit of w: the minimum of λ/2·w² + max(0, 1 − w)
                 assert!((w - (1.0 / lambda).min(1.0)).abs() < 1e-4, "{loss} {lambda}: {w}");
-                assert!(dorm(&text("average"), &lists_of(&docs, 3)).model.weights[0].abs() < 1e-6);
+                assert!(dorm(&text("average"), &lists_of(&docs, 3)).model.score.weights()[0].abs() < 1e-6);
             }
         }
     }
@@ -312,14 +312,14 @@ fn the_order_of_documents_does_not_count() {
     let moved = RankSet::new(set.features.select_rows(&order), set.columns.clone(), grades, bounds, names).unwrap();
     let text = "dorm[scale=query,subset=5,lambda=0.1,tol=1e-12,max_iter=5000]";
     let (a, b) = (dorm(text, &set), dorm(text, &moved));
-    for (x, y) in a.model.weights.iter().zip(&b.model.weights) {
-        assert!((x - y).abs() < 1e-6, "{:?} {:?}", a.model.weights, b.model.weights);
+    for (x, y) in a.model.score.weights().iter().zip(b.model.score.weights()) {
+        assert!((x - y).abs() < 1e-6, "{:?} {:?}", a.model.score.weights(), b.model.score.weights());
     }
     let set = Synthetic { queries: 25, documents: (5, 9), features: 3, grades: 3, ..Synthetic::default() }.make();
     let of = |ties: &str| dorm(&format!("dorm[scale=query,lambda=0.1,tol=1e-12,max_iter=5000,ties={ties}]"), &set);
     let (best, mean, one) = (of("best"), of("average"), of("random"));
-    assert_eq!(mean.model.weights, one.model.weights);
-    assert!(best.model.weights.iter().zip(&mean.model.weights).all(|(a, b)| (a - b).abs() < 1e-6));
+    assert_eq!(mean.model.score.weights(), one.model.score.weights());
+    assert!(best.model.score.weights().iter().zip(mean.model.score.weights()).all(|(a, b)| (a - b).abs() < 1e-6));
     assert_eq!((best.facts.report.rounds, mean.facts.report.rounds), (Some(1), None));
 }
 
@@ -330,7 +330,13 @@ fn random_ties_go_by_the_seed() {
     let of = |ties: &str, seed: u64| {
         let method: RankMethod = format!("dorm[scale=query,subset=6,lambda=0.1,ties={ties}]").parse().unwrap();
         let all = set.all();
-        method.fit(&Training { seed, ..Training::new(&set, &all) }, &Watch::NOBODY).unwrap().model.weights
+        method
+            .fit(&Training { seed, ..Training::new(&set, &all) }, &Watch::NOBODY)
+            .unwrap()
+            .model
+            .score
+            .weights()
+            .to_vec()
     };
     assert_eq!(of("random", 1), of("random", 1));
     assert_ne!(of("random", 1), of("random", 2));

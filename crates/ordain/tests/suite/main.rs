@@ -25,6 +25,7 @@ mod permanents;
 mod reading;
 mod retrieval;
 mod risk;
+mod scores;
 mod speed;
 mod star;
 mod star_sum;

@@ -681,7 +681,7 @@ fn fit(method: &str, set: &MatchSet, units: &[u32]) -> Fitted<Match> {
 }
 
 fn theta_of(matcher: &Matcher) -> Vec<f64> {
-    matcher.weights.iter().copied().chain(matcher.null.map(|null| null / NULL_UNIT)).collect()
+    matcher.score.weights().iter().copied().chain(matcher.null.map(|null| null / NULL_UNIT)).collect()
 }
 
 /// Ridge and mean minus log-likelihood at some parameters, exactly, and the gradient.
@@ -1022,7 +1022,7 @@ fn the_null_moves_for_f1_alone() {
             method.fit(&data, &Watch::NOBODY).unwrap().model
         };
         let (moved, stayed) = (fit("f1"), fit("nll"));
-        assert_eq!(moved.weights, stayed.weights);
+        assert_eq!(moved.score.weights(), stayed.score.weights());
         let ready = moved.prepare(&set).unwrap();
         let of = |null: f64| {
             let matcher = Matcher { null: Some(null), ..moved.clone() };

@@ -38,7 +38,7 @@ impl Round for Match {
             entry.pictures = pictures(model, on, cut.test)?;
         }
         entry.add(result, None);
-        entry.keep_linear(&model.inputs.columns, &model.weights);
+        entry.keep(&model.inputs.columns, &model.score);
         Ok(())
     }
 
@@ -62,7 +62,7 @@ impl Round for Match {
     fn part(model: &Matcher, on: &Ready<'_, Match>, result: &Evaluation) -> Result<MethodPart> {
         let calibration = (!result.calibration.is_empty()).then(|| Calibration::joined(&result.calibration));
         Ok(MethodPart {
-            features: features(&model.inputs.columns, &model.weights),
+            features: features(&model.inputs.columns, model.score.weights()),
             reliability: calibration.map(|calibration| Reliability::of(None, &calibration)),
             pictures: pictures(model, on, &on.set().all())?,
             ..MethodPart::default()

@@ -21,6 +21,7 @@ use ordain::method::{Annotate, AnyMethod, Floor, Match, MatchMethod, Rank};
 use ordain::metric::calibration::Calibration;
 use ordain::metric::{Convention, Evaluation, Metric, stats};
 use ordain::model_file;
+use ordain::score::Score;
 use ordain::solver::run::{Report as Ended, Watch};
 use ordain::task::{Chosen, DataSet, Fitted, Method, Model, Ready, Task, Training, Words};
 use serde_json::{Map, Value};
@@ -450,12 +451,12 @@ impl Entry {
         Ok(())
     }
 
-    /// Keeps the number of weights of a linear model, and of the first round its strongest features.
-    fn keep_linear(&mut self, columns: &Columns, weights: &[f64]) {
+    /// Keeps the support of a score, and of the first round its strongest features, if it is linear.
+    fn keep(&mut self, columns: &Columns, score: &Score) {
         if self.trained.is_empty() {
-            self.features = features(columns, weights);
+            self.features = features(columns, score.weights());
         }
-        self.support = self.support.max(weights.iter().filter(|&&w| w != 0.0).count());
+        self.support = self.support.max(score.support());
     }
 
     /// Adds what was measured in a round.

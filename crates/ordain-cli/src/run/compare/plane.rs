@@ -27,7 +27,7 @@ pub(super) fn plane(
     let set = on.set();
     let (2, Some(&first)) = (set.features.cols(), test.first()) else { return Ok(None) };
     let query = set.query(first as usize);
-    let part = ranker.expansion.as_ref().and_then(|expansion| expansion.part(query));
+    let part = ranker.score.expansion().and_then(|expansion| expansion.part(query));
     let alone = part.is_some_and(|part| part.query.is_some());
     let units: Vec<u32> = learned.iter().copied().filter(|&q| !alone || set.query(q as usize) == query).collect();
     let rows: Vec<(u32, usize)> = units.iter().flat_map(|&q| set.span(q as usize).map(move |row| (q, row))).collect();
@@ -49,7 +49,7 @@ pub(super) fn plane(
     }
 
     // a core document is the first document that looks like it
-    let mut core: HashSet<[u32; 2]> = match (part, &ranker.expansion) {
+    let mut core: HashSet<[u32; 2]> = match (part, ranker.score.expansion()) {
         (Some(part), Some(expansion)) => {
             part.documents.iter().map(|&j| bits(expansion.documents.row(j as usize))).collect()
         }
@@ -89,7 +89,7 @@ pub(super) fn plane(
         values,
         documents: drawn.into_iter().map(document).collect(),
         all: rows.len(),
-        core: ranker.expansion.as_ref().map(|_| all_core),
+        core: ranker.score.expansion().map(|_| all_core),
     }))
 }
 

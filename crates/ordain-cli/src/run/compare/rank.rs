@@ -37,13 +37,13 @@ impl Round for Rank {
             learned.extend(cut.valid.filter(|_| protocol.refit && fitted.facts.chosen.is_some()).unwrap_or_default());
             entry.plane = plane::plane(model, on, &learned, cut.test)?;
         }
-        entry.keep_linear(&model.inputs.columns, &model.weights);
+        entry.keep(&model.inputs.columns, &model.score);
         entry.support = entry.support.max(fitted.facts.notes.core.as_ref().map_or(0, |core| core.documents));
         Ok(())
     }
 
     fn part(model: &Ranker, _: &Ready<'_, Rank>, _: &Evaluation) -> Result<MethodPart> {
-        Ok(MethodPart { features: features(&model.inputs.columns, &model.weights), ..MethodPart::default() })
+        Ok(MethodPart { features: features(&model.inputs.columns, model.score.weights()), ..MethodPart::default() })
     }
 
     fn labels(_: &RankSet) -> usize {

@@ -6,8 +6,9 @@ use crate::error::{Error, Result};
 use crate::matrix::Features;
 use crate::method::Annotate;
 use crate::method::annotate::count::{CountModel, expected};
-use crate::method::annotate::one_vs_rest::{OneVsRest, score};
+use crate::method::annotate::one_vs_rest::OneVsRest;
 use crate::metric::{self, Convention, Evaluation, Kind, LabelScores, Metric};
+use crate::score::Score;
 use crate::structure::star::sum::{StarSum, SumWork};
 use crate::structure::star::{Clamp, MOST_SUM, MaxWork, Star, Subsets};
 use crate::task::{Inputs, Model, Ready};
@@ -35,8 +36,8 @@ pub struct Annotator {
     pub trainer: Trainer,
     /// v: what each label has without looking.
     pub bias: Vec<f64>,
-    /// w, feature after feature with a weight per label; empty without direct features.
-    pub direct: Vec<f64>,
+    /// How an item gets the score w_i·x of each label; none without direct features.
+    pub direct: Option<Score>,
     /// u, then u_i; empty without the scores of classifiers.
     pub own: Vec<f64>,
     /// h; empty without it.
@@ -101,10 +102,10 @@ impl Model<Annotate> for Annotator {
         let fits = |len: usize, full: usize| len == 0 || len == full;
         let right = n > 0
             && self.bias.len() == n
-            && fits(self.direct.len(), n * d)
+            && self.direct.as_ref().is_none_or(|score| score.fits_labels(d, n))
             && fits(self.own.len(), n + 1)
             && fits(self.count_bias.len(), n)
-            && self.classifiers.weights.len() == n * d
+            && self.classifiers.score.fits_labels(d, n)
             && [&self.classifiers.offset, &self.classifiers.slope, &self.classifiers.shift]
                 .iter()
                 .all(|v| v.len() == n)
@@ -193,8 +194,8 @@ impl Annotator {
         let n = self.labels.len();
         let (mut base, mut z) = (self.bias.clone(), vec![0.0; n]);
         self.classifiers.logits(scaled, row, &mut z);
-        if !self.direct.is_empty() {
-            score(&self.direct, &self.bias, scaled, row, &mut base);
+        if let Some(direct) = &self.direct {
+            direct.labels(&self.bias, scaled, row, &mut base);
         }
         if let Some((shared, own)) = self.own.split_first() {
             base.iter_mut().zip(own).zip(&z).for_each(|((s, u), z)| *s += (shared + u) * z);
@@ -440,21 +441,27 @@ impl Annotator {
     }
 
     /// The score of each label as a weighted sum of scaled features, what depends on the number of labels apart: weights,
-    /// feature after feature with one per label, and what is added to each label.
-    pub fn linear(&self) -> (Vec<f64>, Vec<f64>) {
-        let n = self.labels.len();
+    /// feature after feature with one per label, and what is added to each label; `None` if a kernel is among the scores.
+    pub fn linear(&self) -> Option<(Vec<f64>, Vec<f64>)> {
+        let (n, by) = (self.labels.len(), &self.classifiers);
+        let linear = |score: &Score| score.expansion().is_none();
+        if !self.direct.iter().all(linear) || !(self.own.is_empty() || linear(&by.score)) {
+            return None;
+        }
         let (mut weights, mut added) = (vec![0.0; n * self.inputs.columns.names.len()], self.bias.clone());
-        weights.iter_mut().zip(&self.direct).for_each(|(weight, direct)| *weight = *direct);
+        let direct = self.direct.iter().flat_map(Score::weights);
+        weights.iter_mut().zip(direct).for_each(|(weight, direct)| *weight = *direct);
         if let Some((shared, own)) = self.own.split_first() {
-            let by = &self.classifiers;
             for (label, u) in own.iter().enumerate() {
                 let factor = (shared + u) * by.slope[label];
                 let column = weights.iter_mut().skip(label).step_by(n);
-                column.zip(by.weights.iter().skip(label).step_by(n)).for_each(|(weight, w)| *weight += factor * w);
+                column
+                    .zip(by.score.weights().iter().skip(label).step_by(n))
+                    .for_each(|(weight, w)| *weight += factor * w);
                 added[label] += factor * by.offset[label] + (shared + u) * by.shift[label];
             }
         }
-        (weights, added)
+        Some((weights, added))
     }
 
     /// The labels of the core, by name.
@@ -465,8 +472,8 @@ impl Annotator {
     /// The number of parameters that are not 0.
     pub fn support(&self) -> usize {
         let links = (0..self.star.core().len()).flat_map(|c| self.star.links(c));
-        let own = [&self.bias, &self.direct, &self.own, &self.count_bias].into_iter().flatten();
-        own.chain(links).filter(|&&x| x != 0.0).count()
+        let own = [&self.bias, &self.own, &self.count_bias].into_iter().flatten();
+        own.chain(links).filter(|&&x| x != 0.0).count() + self.direct.as_ref().map_or(0, Score::support)
     }
 
     /// The strongest links by name: core label, other label, weight; each pair once.
@@ -506,12 +513,12 @@ impl Annotator {
             }
         };
         add("how common the label is".into(), self.bias[above], self.bias[below]);
-        if !self.direct.is_empty() {
-            scaled.each(row, |j, x| {
-                let x = f64::from(x);
-                let name = format!("feature {}", self.inputs.columns.names[j]);
-                add(name, x * self.direct[j * n + above], x * self.direct[j * n + below]);
-            });
+        if let Some(direct) = &self.direct {
+            let [upper, lower] = [above, below].map(|label| direct.shares(scaled, row, label, n));
+            add("an item whose features are all 0".into(), upper.zero, lower.zero);
+            for ((j, above), (_, below)) in upper.columns.into_iter().zip(lower.columns) {
+                add(format!("feature {}", self.inputs.columns.names[j]), above, below);
+            }
         }
         if let Some((shared, own)) = self.own.split_first() {
             let mut z = vec![0.0; n];

@@ -3,6 +3,7 @@
 use crate::data::LabelSet;
 use crate::error::{Error, Result};
 use crate::matrix::{Features, add_symmetric_product, dot, factor_spd, mirror, solve_factored_columns};
+use crate::score::Score;
 use crate::solver::run::Watch;
 use rayon::prelude::*;
 use std::cmp::Ordering;
@@ -17,8 +18,8 @@ const FACTORED: usize = 3000;
 /// One ridge classifier per label with its calibration: the log-odds of label `i` are `slope_i·(w_i·x + offset_i) + shift_i`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneVsRest {
-    /// Feature after feature, a weight per label.
-    pub weights: Vec<f64>,
+    /// How an item gets the score of each label.
+    pub score: Score,
     /// What is added for each label.
     pub offset: Vec<f64>,
     /// Factor from score to log-odds.
@@ -91,7 +92,7 @@ impl Sums {
 
 /// Weights, feature after feature, and offsets.
 struct Linear {
-    weights: Vec<f64>,
+    score: Score,
     offset: Vec<f64>,
 }
 
@@ -101,16 +102,6 @@ struct Tried {
     strength: f64,
     scores: Vec<f64>,
     maps: Vec<(f64, f64, f64)>,
-}
-
-/// `s = W x + offset` for one item.
-pub(in crate::method) fn score(weights: &[f64], offset: &[f64], features: &Features, row: usize, s: &mut [f64]) {
-    s.copy_from_slice(offset);
-    let n = s.len();
-    features.each(row, |j, x| {
-        let x = f64::from(x);
-        s.iter_mut().zip(&weights[j * n..(j + 1) * n]).for_each(|(s, w)| *s += x * w);
-    });
 }
 
 /// Ridge regression of every label on the features of `rows`, with an offset that is free.
@@ -164,7 +155,7 @@ fn ridge(
         offset[label] = *b;
         w.iter().enumerate().for_each(|(j, w)| weights[j * n + label] = *w);
     }
-    Ok(Linear { weights, offset })
+    Ok(Linear { score: Score::Linear(weights), offset })
 }
 
 /// The ridge of one label on the items of which it is known: weights and offset, by conjugate gradients with the diagonal as
@@ -350,8 +341,8 @@ impl OneVsRest {
                 .collect::<Result<_>>()?;
             let mut scores = vec![0.0; units.len() * n];
             scores.par_chunks_mut(n.max(1)).zip(units).enumerate().for_each(|(i, (s, &unit))| {
-                let Linear { weights, offset } = &linear[i % folds];
-                score(weights, offset, features, unit as usize, s);
+                let Linear { score, offset } = &linear[i % folds];
+                score.labels(offset, features, unit as usize, s);
             });
             let answers = |label: usize| {
                 let scores = &scores;
@@ -369,10 +360,10 @@ impl OneVsRest {
             }
         }
         let Some(Tried { strength, mut scores, maps, .. }) = best else { return Err(Error::Interrupted) };
-        let Linear { weights, offset } = ridge(features, set, units, &all, strength, watch)?;
+        let Linear { score, offset } = ridge(features, set, units, &all, strength, watch)?;
         let (slope, mut shift): (Vec<f64>, Vec<f64>) = maps.iter().map(|map| (map.0, map.1)).unzip();
         guess_unknown(set, units, &mut shift);
-        let model = Self { weights, offset, slope, shift };
+        let model = Self { score, offset, slope, shift };
         scores.par_chunks_mut(n.max(1)).for_each(|s| model.calibrate(s));
         Ok((model, scores))
     }
@@ -400,7 +391,7 @@ impl OneVsRest {
             });
         }
         guess_unknown(set, units, &mut shift);
-        let model = Self { weights, offset: vec![0.0; n], slope, shift };
+        let model = Self { score: Score::Linear(weights), offset: vec![0.0; n], slope, shift };
         let mut scores = vec![0.0; units.len() * n];
         scores.par_chunks_mut(n.max(1)).zip(units).for_each(|(s, &unit)| model.logits(features, unit as usize, s));
         Ok((model, scores))
@@ -414,7 +405,7 @@ impl OneVsRest {
 
     /// The log-odds of every label of one item.
     pub fn logits(&self, features: &Features, row: usize, s: &mut [f64]) {
-        score(&self.weights, &self.offset, features, row, s);
+        self.score.labels(&self.offset, features, row, s);
         self.calibrate(s);
     }
 }
@@ -461,13 +452,13 @@ mod tests {
         for label in 0..4 {
             let (mut slope, mut level) = (vec![0.0; 6], 0.0);
             for &i in &rows {
-                score(&linear.weights, &linear.offset, &set.features, i as usize, &mut s);
+                linear.score.labels(&linear.offset, &set.features, i as usize, &mut s);
                 let away = s[label] - f64::from(u8::from(set.yes(i as usize).contains(&(label as u32))));
                 level += away;
                 set.features.each(i as usize, |j, x| slope[j] += away * f64::from(x));
             }
             assert!(level.abs() < 1e-9);
-            (0..6).for_each(|j| assert!((slope[j] + 2.5 * linear.weights[j * 4 + label]).abs() < 1e-9));
+            (0..6).for_each(|j| assert!((slope[j] + 2.5 * linear.score.weights()[j * 4 + label]).abs() < 1e-9));
         }
         // sums of sparse rows are the same, and so is the way that needs no matrix
         let other = sparse(&set);
@@ -475,7 +466,7 @@ mod tests {
         assert!(sums.square.iter().zip(&same.square).all(|(a, b)| (a - b).abs() < 1e-9));
         let large = Sums { square: vec![], ..sums };
         let by_steps = ridge(&other, &set, &rows, &large, 2.5, &Watch::NOBODY).unwrap();
-        assert!(linear.weights.iter().zip(&by_steps.weights).all(|(a, b)| (a - b).abs() < 1e-5));
+        assert!(linear.score.weights().iter().zip(by_steps.score.weights()).all(|(a, b)| (a - b).abs() < 1e-5));
         assert!(linear.offset.iter().zip(&by_steps.offset).all(|(a, b)| (a - b).abs() < 1e-5));
     }
 
@@ -495,7 +486,7 @@ mod tests {
         let without =
             ridge(&set.features, &set, &some, &Sums::of(&set.features, &set, &some), 1.0, &Watch::NOBODY).unwrap();
         for j in 0..5 {
-            assert!((with.weights[j * 3 + 1] - without.weights[j * 3 + 1]).abs() < 1e-4);
+            assert!((with.score.weights()[j * 3 + 1] - without.score.weights()[j * 3 + 1]).abs() < 1e-4);
         }
         assert!((with.offset[1] - without.offset[1]).abs() < 1e-4);
     }

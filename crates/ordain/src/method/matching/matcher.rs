@@ -1,11 +1,11 @@
-//! The fitted matcher: a weight for each feature of an edge, and what staying unmatched is worth.
+//! The fitted matcher: how an edge gets its score, and what staying unmatched is worth.
 
 use crate::data::scale::{Scale, Scaling};
 use crate::data::{Filled, MatchSet, Problem, Truth};
 use crate::error::{Error, Result};
-use crate::method::rank::ranker::contributions;
-use crate::method::{Contribution, Match, Positive};
+use crate::method::{Match, Positive};
 use crate::metric::{Convention, Evaluation, Metric, SaidMatches, evaluate_matches};
+use crate::score::{Contribution, Score};
 use crate::scorer::edges::{Edges, NULL_UNIT};
 use crate::scorer::rows;
 use crate::structure::matching::best::{self, best, forbidden};
@@ -13,19 +13,18 @@ use crate::structure::matching::engine;
 use crate::structure::matching::graph::Graph;
 use crate::structure::matching::{Accuracy, Engine, Sum};
 use crate::task::{Candidate, Inputs, Model, Ready};
-use crate::traits::Scorer;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 
-/// Scores edges by a weighted sum of their scaled features, and matches the two sides so that the sum is largest.
+/// Scores edges, and matches the two sides so that the sum of scores is largest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matcher {
     /// What it needs to read a row.
     pub inputs: Inputs,
-    /// One weight per column.
-    pub weights: Vec<f64>,
+    /// How an edge gets its score.
+    pub score: Score,
     /// The score of an item that stays unmatched; `None` where all of the lesser side have to be matched.
     pub null: Option<f64>,
     /// What scores are divided by before they become probabilities; `None` where there are none.
@@ -108,7 +107,7 @@ impl Model<Match> for Matcher {
     }
 
     fn check(&self) -> Result<()> {
-        let right = self.weights.len() == self.inputs.columns.names.len()
+        let right = self.score.fits(self.inputs.columns.names.len())
             && self.temperature.is_none_or(|t| Positive::new(t).is_ok())
             && self.inputs.fits();
         match right {
@@ -140,7 +139,7 @@ impl Matcher {
     /// ```
     pub fn unlearned(set: &MatchSet, weights: Vec<f64>) -> Self {
         let inputs = Inputs::new(&set.columns, &Filled::default(), Scale::None, None);
-        Self { inputs, weights, null: None, temperature: None, engine: Engine::Auto, seed: 0 }
+        Self { inputs, score: Score::Linear(weights), null: None, temperature: None, engine: Engine::Auto, seed: 0 }
     }
 
     /// Refuses scores of the edges of problem `p` that are not finite, and those that are not once they are divided by the temperature: the one place
@@ -156,13 +155,11 @@ impl Matcher {
         Err(Error::Score {
             place: format!("problem {:?}, {place}", problem.name),
             score: if scores[e].is_finite() { scores[e] / t } else { scores[e] },
-            cure: "look for a value that is missing or too large, or fit with scaled features (scale=matched, global, query or minmax)",
+            cure: self.score.cure(
+                "look for a value that is missing or too large, or fit with scaled features (scale=matched, global, query or minmax)",
+                "values of this size overflow the power of the kernel: fit with scaled features (scale=matched, global, query or minmax) or a lower degree",
+            ),
         })
-    }
-
-    /// Weights and the null as the parameters of a scorer.
-    pub(in crate::method) fn theta(&self) -> Vec<f64> {
-        self.weights.iter().copied().chain(self.null.map(|null| null / NULL_UNIT)).collect()
     }
 
     /// What the model says of some problems.
@@ -190,15 +187,16 @@ impl Matcher {
         scaling: &Scaling,
         margins: bool,
     ) -> Result<Vec<MatchPrediction>> {
-        let edges = scorer(set, units, scaling, self.null.is_some());
-        let theta = self.theta();
+        let rows = rows::Rows::new(set, units, scaling);
         (0..units.len())
             .into_par_iter()
             .map_init(Default::default, |work: &mut (rows::Work, best::Work, engine::Work), n| {
                 let p = units[n] as usize;
                 let graph = graph_of(set, p, self.null.is_some())?;
-                let mut s = vec![0.0; graph.table()];
-                edges.scores(n, &theta, &mut s, &mut work.0);
+                // edges, then what each item that stays unmatched scores, to the bit as in training
+                let null = self.null.map_or(0.0, |null| NULL_UNIT * (null / NULL_UNIT));
+                let mut s = vec![null; graph.table()];
+                self.score.unit(&rows, n, &set.problem(p).name, &mut s[..set.span(p).len()], &mut work.0);
                 self.finite(set, p, &s)?;
                 self.answer_one((set, p), &graph, s, margins, (&mut work.1, &mut work.2))
                     .map_err(|error| named(error, set, p))
@@ -279,8 +277,9 @@ impl Matcher {
     /// What each feature adds to the score of one edge of problem `p` over another; the largest first.
     pub fn explain(&self, on: &Ready<'_, Match>, p: usize, above: usize, below: usize) -> Result<Vec<Contribution>> {
         self.scores(on, p)?; // what has no score has no reasons
-        let start = on.set().span(p).start;
-        Ok(contributions(on.set(), p, on.scaled(self)?, &self.weights, start + above, start + below))
+        let (set, start) = (on.set(), on.set().span(p).start);
+        let unit = (p, set.problem(p).name.as_str());
+        Ok(self.score.explain(set.into(), unit, on.scaled(self)?, start + above, start + below))
     }
 
     /// The score of every edge of problem `p`. O(values of the problem); errors as [`Self::predict`].
@@ -317,7 +316,7 @@ impl Matcher {
         work: &mut rows::Work,
     ) -> Result<Vec<f64>> {
         let mut s = vec![0.0; set.span(p).len()];
-        rows.scores(n, &self.weights, &mut s, work);
+        self.score.unit(rows, n, &set.problem(p).name, &mut s, work);
         self.finite(set, p, &s)?;
         Ok(s)
     }
@@ -479,6 +478,13 @@ mod tests {
         matcher
     }
 
+    /// Another weight for the first column.
+    fn weigh(matcher: &mut Matcher, first: f64) {
+        let mut weights = matcher.score.weights().to_vec();
+        weights[0] = first;
+        matcher.score = Score::Linear(weights);
+    }
+
     /// However a problem is asked about, its scaling is learned from itself once, and from no other.
     #[test]
     fn the_scaling_of_a_problem_is_learned_once() {
@@ -519,8 +525,8 @@ mod tests {
     fn a_score_that_is_not_finite_is_an_error_that_names_the_edge() {
         let mut set = Linkage { problems: 4, ..Linkage::default() }.make();
         let mut matcher = matcher(&set, Scale::None);
-        matcher.weights[0] = f64::MAX;
-        let (row, cols) = (set.span(2).start + 1, matcher.weights.len());
+        weigh(&mut matcher, f64::MAX);
+        let (row, cols) = (set.span(2).start + 1, set.features.cols());
         let Features::Dense(m) = &mut set.features else { panic!("made dense") };
         for (at, x) in m.values_mut().iter_mut().enumerate().filter(|(at, _)| at % cols == 0) {
             *x = if at / cols == row { -1e30 } else { 0.0 };
@@ -543,7 +549,8 @@ mod tests {
             assert!(refused.to_string().starts_with(&place), "{refused}");
         }
         // a finite score that the temperature makes infinite has no probability
-        (matcher.weights[0], matcher.temperature) = (1e270, Some(1e-100));
+        weigh(&mut matcher, 1e270);
+        matcher.temperature = Some(1e-100);
         assert!(matches!(matcher.predict(&ready, &[2]).unwrap_err(), Error::Score { .. }));
     }
 

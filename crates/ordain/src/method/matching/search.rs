@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::method::matching::matcher::{MatchNotes, Matcher, Sums, candidate, graph_of, named, scorer, tells};
 use crate::method::{Choice, Match, Positive};
 use crate::metric::{Kind, Metric};
+use crate::score::Score;
 use crate::scorer::edges::{Edges, NULL_UNIT};
 use crate::scorer::rows;
 use crate::solver::run::{Report, Watch};
@@ -485,7 +486,7 @@ impl<L: Learner> Search<'_, L> {
         let Solved { theta, at_zero, report, sums } = self.learner.solve(&stage, from, self.watch)?;
         let d = set.features.cols();
         let matcher = Matcher {
-            weights: theta[..d].to_vec(),
+            score: Score::Linear(theta[..d].to_vec()),
             null: self.learner.null().then(|| NULL_UNIT * theta[d]),
             temperature: self.choices.calibrate.is_none().then_some(1.0),
             engine: self.learner.engine(),
@@ -504,7 +505,10 @@ impl<L: Learner> Search<'_, L> {
         let set = self.data.set;
         let scaling = outcome.matcher.inputs.scaling(set, units);
         let edges = scorer(set, units, &scaling, self.learner.null());
-        fit_temperature(&edges, cases, &outcome.matcher.theta()).map(Some)
+        // the null may have been moved since
+        let Matcher { score, null, .. } = &outcome.matcher;
+        let theta: Vec<f64> = score.weights().iter().copied().chain(null.map(|null| null / NULL_UNIT)).collect();
+        fit_temperature(&edges, cases, &theta).map(Some)
     }
 
     fn fitted(&self, units: &[u32], outcome: Outcome, chosen: Option<Chosen>, refit: bool) -> Fitted<Match> {

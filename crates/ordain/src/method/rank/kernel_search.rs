@@ -10,6 +10,7 @@ use crate::method::rank::ranksvm::PairWeight;
 use crate::method::settings::{SWITCH, count, one_of, positive, serves, shown_number};
 use crate::method::{Choice, CoreFacts, Positive, Rank, RankNotes, Ranker};
 use crate::metric::{self, Metric};
+use crate::score::Score;
 use crate::scorer::rows::Rows;
 use crate::solver::run::{Report, Watch};
 use crate::surrogate::pair_hinge::PairHinge;
@@ -590,7 +591,7 @@ impl<L: KernelLearner> Search<'_, L> {
 
     fn ranker(&self, expansion: Expansion, scale: Scale, scaling: &Scaling) -> Ranker {
         let inputs = Inputs::new(&self.data.set.columns, &self.data.filled, scale, scaling.global());
-        Ranker { inputs, weights: vec![], expansion: Some(expansion), places: vec![] }
+        Ranker { inputs, score: Score::Kernel(expansion), places: vec![] }
     }
 
     fn fitted(&self, (set, units): Units, outcome: Outcome, chosen: Option<Chosen>, refit: bool) -> Fitted<Rank> {

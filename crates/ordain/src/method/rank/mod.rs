@@ -26,7 +26,7 @@ pub use dorm::Dorm;
 pub use kernel_search::Kernels;
 pub use listnet::ListNet;
 pub use lists::Subset;
-pub use ranker::{Contribution, PlaceProbabilities, RankPrediction, Ranker};
+pub use ranker::{PlaceProbabilities, RankPrediction, Ranker};
 pub use rankmatch::RankMatch;
 pub use ranksvm::{Documents, RankSvm};
 

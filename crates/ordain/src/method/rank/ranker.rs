@@ -1,29 +1,26 @@
-//! A ranker: each document gets a score, a weighted sum of its scaled features, or of kernels at core documents.
+//! A ranker: each document gets a score, and a query is sorted by them.
 
 use crate::data::scale::{Scale, Scaling};
 use crate::data::{Groups, RankSet};
 use crate::error::{Error, Result};
-use crate::kernel::Expansion;
-use crate::matrix::{Features, dot_row};
+use crate::matrix::Features;
 use crate::method::Rank;
 use crate::metric::{self, Convention, Evaluation, Metric};
+use crate::score::{Contribution, Score};
 use crate::scorer::rows::{Rows, Work};
 use crate::structure::matching::places::{self, log_sum};
 use crate::task::{Inputs, Model, Ready};
-use crate::traits::Scorer;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// Weights on scaled features, or a sum of kernels.
+/// Puts the documents of a query in the order of their scores.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranker {
     /// What it needs to read a row.
     pub inputs: Inputs,
-    /// One weight per column; none with a kernel.
-    pub weights: Vec<f64>,
-    /// Core documents with their coefficients, of a model with a kernel.
-    pub expansion: Option<Expansion>,
+    /// How a document gets its score.
+    pub score: Score,
     /// The values of the head places, of models with probabilities of places; else empty.
     pub places: Vec<f64>,
 }
@@ -50,23 +47,6 @@ pub struct PlaceProbabilities {
     pub expected_rank: f64,
 }
 
-/// Why one document stands above another: what one feature adds to the difference of their scores.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Contribution {
-    /// The column.
-    pub column: usize,
-    /// Its value of the upper document.
-    pub above: f32,
-    /// Its value of the lower document.
-    pub below: f32,
-    /// The difference of the two after scaling.
-    pub difference: f64,
-    /// The weight.
-    pub weight: f64,
-    /// Weight times difference.
-    pub contribution: f64,
-}
-
 impl Model<Rank> for Ranker {
     type Scaled = Scaling;
 
@@ -79,11 +59,7 @@ impl Model<Rank> for Ranker {
         let worth = self.places.len() <= places::MOST
             && self.places.iter().all(|&c| c > 0.0)
             && self.places.is_sorted_by(|a, b| a >= b);
-        let sized = match &self.expansion {
-            None => self.weights.len() == d,
-            Some(expansion) => self.weights.is_empty() && expansion.documents.cols() == d,
-        };
-        match self.inputs.fits() && worth && sized && self.inputs.scale != Scale::Matched {
+        match self.inputs.fits() && worth && self.score.fits(d) && self.inputs.scale != Scale::Matched {
             true => Ok(()),
             false => Err(Error::Data { expected: "a ranker whose parts fit".into(), found: "another".into() }),
         }
@@ -107,7 +83,7 @@ impl Model<Rank> for Ranker {
 impl Ranker {
     /// Refuses queries for which the model has no scorer: one that has a scorer for each query by name (`blocks=true`) knows no other.
     pub fn check_queries(&self, set: &RankSet, units: &[u32]) -> Result<()> {
-        let Some(expansion) = &self.expansion else { return Ok(()) };
+        let Some(expansion) = self.score.expansion() else { return Ok(()) };
         let known: HashSet<Option<&str>> = expansion.parts.iter().map(|part| part.query.as_deref()).collect();
         let strange = |&&q: &&u32| !known.contains(&None) && !known.contains(&Some(set.query(q as usize)));
         match units.iter().find(strange) {
@@ -144,8 +120,8 @@ impl Ranker {
             _ => return None,
         };
         let bounds = [0, features.rows()];
-        let fits = self.expansion.is_none() && features.cols() == self.weights.len();
-        fits.then(|| Rows::new(Groups::new(features, &bounds), &[0], &scaling).all_scores(&self.weights))
+        let fits = self.score.expansion().is_none() && self.score.fits(features.cols());
+        fits.then(|| self.score.units(Groups::new(features, &bounds), &[0], &scaling, |_| ""))
     }
 
     /// The scores of some queries; 0 elsewhere. Errors as [`Self::scores`].
@@ -157,7 +133,7 @@ impl Ranker {
 
     /// The scores of some queries under a scaling that was learned before; 0 elsewhere.
     pub(crate) fn scores_with(&self, set: &RankSet, units: &[u32], scaling: &Scaling) -> Result<Vec<f64>> {
-        let scores = self.made(set, units, scaling);
+        let scores = self.score.units(set.into(), units, scaling, |q| set.query(q));
         self.finite(set, 0, &scores)?;
         Ok(scores)
     }
@@ -183,14 +159,7 @@ impl Ranker {
         let (set, units) = (on.set(), [q as u32]);
         let rows = Rows::new(set, &units, on.scaled(self)?);
         let mut scores = vec![0.0; set.span(q).len()];
-        match &self.expansion {
-            None => rows.scores(0, &self.weights, &mut scores, &mut Work::default()),
-            Some(expansion) => {
-                if let Some(part) = expansion.part(set.query(q)) {
-                    expansion.scores(part, &rows.dense(0), &mut scores);
-                }
-            }
-        }
+        self.score.unit(&rows, 0, set.query(q), &mut scores, &mut Work::default());
         self.finite(set, set.span(q).start, &scores)?;
         Ok(scores)
     }
@@ -198,44 +167,14 @@ impl Ranker {
     /// Refuses scores of the rows from `start` on that are not finite: the one place where rankings are kept from them.
     fn finite(&self, set: &RankSet, start: usize, scores: &[f64]) -> Result<()> {
         let Some(at) = scores.iter().position(|s| !s.is_finite()) else { return Ok(()) };
-        let power = matches!(&self.expansion, Some(Expansion { kernel, .. }) if kernel.form.name() == "poly");
         Err(Error::Score {
             place: set.place(start + at),
             score: scores[at],
-            cure: match power {
-                true => {
-                    "values of this size overflow the power of the kernel: fit with scaled features (scale=query, global or minmax) or a lower degree"
-                }
-                false => {
-                    "look for a value that is missing or too large, or fit with scaled features (scale=query, global or minmax)"
-                }
-            },
+            cure: self.score.cure(
+                "look for a value that is missing or too large, or fit with scaled features (scale=query, global or minmax)",
+                "values of this size overflow the power of the kernel: fit with scaled features (scale=query, global or minmax) or a lower degree",
+            ),
         })
-    }
-
-    fn made(&self, set: &RankSet, units: &[u32], scaling: &Scaling) -> Vec<f64> {
-        let rows = Rows::new(set, units, scaling);
-        if let Some(expansion) = &self.expansion {
-            return kernel_scores(expansion, set, units, &rows);
-        }
-        if units.len() == set.len() && !matches!(scaling, Scaling::Query { .. }) {
-            return rows.all_scores(&self.weights);
-        }
-        let parts: Vec<(usize, Vec<f64>)> = (0..units.len())
-            .into_par_iter()
-            .with_min_len(64)
-            .map_init(Work::default, |work, n| {
-                let span = set.span(units[n] as usize);
-                let mut s = vec![0.0; span.len()];
-                rows.scores(n, &self.weights, &mut s, work);
-                (span.start, s)
-            })
-            .collect();
-        let mut scores = vec![0.0; set.rows()];
-        for (start, part) in parts {
-            scores[start..start + part.len()].copy_from_slice(&part);
-        }
-        scores
     }
 
     /// The features of the documents of some queries as the model sees them, scaled, row after row.
@@ -248,13 +187,7 @@ impl Ranker {
     ///
     /// With it the function can be seen where there is no document.
     pub fn scores_of_scaled(&self, query: &str, docs: &[f32]) -> Option<Vec<f64>> {
-        let d = self.inputs.columns.names.len().max(1);
-        if let Some(expansion) = &self.expansion {
-            let mut scores = vec![0.0; docs.len() / d];
-            expansion.scores(expansion.part(query)?, docs, &mut scores);
-            return Some(scores);
-        }
-        Some(docs.chunks_exact(d).map(|row| dot_row(row, &self.weights)).collect())
+        self.score.scaled(query, docs, self.inputs.columns.names.len())
     }
 
     /// For each document of query `q` the probability of each head place, of the head, and the expected rank.
@@ -304,88 +237,13 @@ impl Ranker {
     /// With a kernel the weight of a feature is its mean slope on the straight way from one document to the other.
     pub fn explain(&self, on: &Ready<'_, Rank>, q: usize, above: usize, below: usize) -> Result<Vec<Contribution>> {
         self.scores_in(on, q)?; // what has no score has no reasons
-        let (set, scaling) = (on.set(), on.scaled(self)?);
-        let slope = self.expansion.as_ref().map(|expansion| {
-            let lines = Rows::new(set, &[q as u32], scaling).dense(0);
-            let (d, start) = (set.features.cols(), set.span(q).start);
-            let line = |row: usize| &lines[(row - start) * d..(row - start + 1) * d];
-            let part = expansion.part(set.query(q));
-            part.map_or(vec![0.0; d], |part| expansion.mean_slope(part, line(below), line(above)))
-        });
-        Ok(contributions(set, q, scaling, slope.as_ref().unwrap_or(&self.weights), above, below))
+        let set = on.set();
+        Ok(self.score.explain(set.into(), (q, set.query(q)), on.scaled(self)?, above, below))
     }
 }
 
 /// The largest score of which a probability of places is worth something.
 const STEEPEST: f64 = 1e15;
-
-/// Rows that are scaled at once.
-const ROWS: usize = 1 << 14;
-
-/// The scores of some queries by kernels; 0 elsewhere, and for a query that the model does not know.
-fn kernel_scores(expansion: &Expansion, set: &RankSet, units: &[u32], rows: &Rows) -> Vec<f64> {
-    let mut scores = vec![0.0; set.rows()];
-    let all: Vec<usize> = (0..units.len()).collect();
-    let span = |n: usize| set.span(units[n] as usize);
-    // queries of one scorer together, as many as make a good block
-    let mut room = 0;
-    let together = |&a: &usize, &b: &usize| {
-        room = if room == 0 { span(a).len() } else { room } + span(b).len();
-        let same = expansion.parts.len() == 1 && expansion.parts[0].query.is_none() && room <= ROWS;
-        room = if same { room } else { 0 };
-        same
-    };
-    for group in all.chunk_by(together) {
-        let Some(part) = expansion.part(set.query(units[group[0]] as usize)) else { continue };
-        let docs: Vec<f32> = group.iter().flat_map(|&n| rows.dense(n)).collect();
-        let mut made = vec![0.0; docs.len() / set.features.cols().max(1)];
-        expansion.scores(part, &docs, &mut made);
-        let mut from = 0;
-        for &n in group {
-            let span = span(n);
-            scores[span.clone()].copy_from_slice(&made[from..from + span.len()]);
-            from += span.len();
-        }
-    }
-    scores
-}
-
-/// What each feature adds to the score of row `above` over row `below`, both of group `q`; the largest first.
-pub(in crate::method) fn contributions<'a>(
-    set: impl Into<Groups<'a>>,
-    q: usize,
-    scaling: &Scaling,
-    weights: &[f64],
-    above: usize,
-    below: usize,
-) -> Vec<Contribution> {
-    let (set, units) = (set.into(), [q as u32]);
-    let (d, start) = (weights.len(), set.span(q).start);
-    let rows = Rows::new(set, &units, scaling);
-    // row i of A is Aᵀeᵢ
-    let line = |row: usize| {
-        let (mut out, mut one) = (vec![0.0; d], vec![0.0; set.span(q).len()]);
-        one[row - start] = 1.0;
-        rows.pull_back(0, &one, &mut out, &mut Work::default());
-        out
-    };
-    let (upper, lower) = (line(above), line(below));
-    let mut all: Vec<Contribution> = (0..d)
-        .map(|j| {
-            let difference = upper[j] - lower[j];
-            Contribution {
-                column: j,
-                above: set.features.value(above, j),
-                below: set.features.value(below, j),
-                difference,
-                weight: weights[j],
-                contribution: weights[j] * difference,
-            }
-        })
-        .collect();
-    all.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()).then(a.column.cmp(&b.column)));
-    all
-}
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)] // a test may panic
@@ -432,8 +290,7 @@ mod tests {
             .then(|| Affine::standard(&set.features, &set.pieces(), std::iter::once(0..set.rows())));
         Ranker {
             inputs: Inputs::new(&set.columns, &Filled::default(), scale, global.as_ref()),
-            weights: (0..set.features.cols()).map(|j| (j as f64).sin()).collect(),
-            expansion: None,
+            score: Score::Linear((0..set.features.cols()).map(|j| (j as f64).sin()).collect()),
             places: vec![1.0, 0.5],
         }
     }
@@ -485,9 +342,11 @@ mod tests {
     fn a_score_that_is_not_finite_is_an_error_that_names_the_document() {
         let mut set = Synthetic { queries: 4, documents: (3, 3), ..Synthetic::default() }.make();
         let mut ranker = ranker(&set, Scale::None);
-        ranker.weights[1] = 1e290;
+        let cols = set.features.cols();
+        let mut weights = ranker.score.weights().to_vec();
+        weights[1] = 1e290;
+        ranker.score = Score::Linear(weights);
         let Features::Dense(m) = &mut set.features else { panic!("made dense") };
-        let cols = ranker.weights.len();
         m.values_mut()[7 * cols + 1] = 1e30; // the second document of the third query
         let ready = ranker.prepare(&set).unwrap();
         let text = ranker.scores(&ready).unwrap_err().to_string();

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::method::{Choice, Positive, Rank, RankNotes, Ranker};
 use crate::metric::{self, Metric};
 use crate::risk::Empirical;
+use crate::score::Score;
 use crate::scorer::rows::Rows;
 use crate::solver::lbfgs::Lbfgs;
 use crate::solver::run::{Report, Watch, run};
@@ -253,7 +254,7 @@ impl<L: Learner> Search<'_, L> {
         (self.watch.tell)(0.98, "fitting on training and validation");
         let both = both(train, valid);
         let drawn = self.learner.draw(self.data, &both)?;
-        match self.fit_one(&drawn, &both, best.at, Some(best.ranker.weights.clone())) {
+        match self.fit_one(&drawn, &both, best.at, Some(best.ranker.score.weights().to_vec())) {
             Err(Error::Interrupted) => {
                 let drawn = self.learner.draw(self.data, train)?;
                 let report = Report { stop: Stop::Interrupted, ..best.report };
@@ -336,7 +337,7 @@ impl<L: Learner> Search<'_, L> {
 
     fn ranker(&self, weights: Vec<f64>, scale: Scale, scaling: &Scaling) -> Ranker {
         let inputs = Inputs::new(&self.data.set.columns, &self.data.filled, scale, scaling.global());
-        Ranker { inputs, weights, expansion: None, places: self.learner.places() }
+        Ranker { inputs, score: Score::Linear(weights), places: self.learner.places() }
     }
 
     fn fitted(

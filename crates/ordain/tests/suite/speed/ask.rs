@@ -7,6 +7,7 @@ use ordain::data::scale::Scale;
 use ordain::data::{Columns, Missing};
 use ordain::method::{Annotator, CountModel, LabelWork, OneVsRest, Scored, Trainer};
 use ordain::random::Random;
+use ordain::score::Score;
 use ordain::structure::star::{Clamp, Star};
 use ordain::task::Inputs;
 
@@ -27,10 +28,15 @@ fn model(random: &mut Random, trainer: Trainer) -> Annotator {
         labels: (0..N).map(|i| format!("label {i}")).collect(),
         trainer,
         bias: vec![0.0; N],
-        direct: vec![],
+        direct: None,
         own: vec![],
         count_bias: vec![],
-        classifiers: OneVsRest { weights: vec![], offset: vec![0.0; N], slope: vec![1.0; N], shift: vec![0.0; N] },
+        classifiers: OneVsRest {
+            score: Score::Linear(vec![]),
+            offset: vec![0.0; N],
+            slope: vec![1.0; N],
+            shift: vec![0.0; N],
+        },
         count: CountModel { numbers: (0..31).collect(), level: vec![0.0; 31], slope: [0.0; 2], center: [0.0, 1.0] },
         star: Star::new(N, &[0, 1, 2, 3, 4], &links).unwrap(),
     }

@@ -11,6 +11,7 @@ use crate::method::annotate::stage::Stage;
 use crate::method::settings::{SWITCH, above_0, count, lambda, name_of, one_of, positive, shown_number};
 use crate::method::{Annotate, Choice, Positive};
 use crate::metric::{Kind, Metric};
+use crate::score::Score;
 use crate::solver::run::Watch;
 use crate::structure::star::{MOST_SUM, Star};
 use crate::task::{Chosen, Facts, Fitted, Inputs, Method, Setting, Training, Written};
@@ -199,7 +200,7 @@ impl CStar {
             labels: data.set.labels.clone(),
             trainer: self.trainer,
             bias: theta[..n].to_vec(),
-            direct: theta[direct].to_vec(),
+            direct: (!direct.is_empty()).then(|| Score::Linear(theta[direct].to_vec())),
             own: theta[own].to_vec(),
             count_bias: theta[count].to_vec(),
             classifiers: stage.classifiers.clone(),
