@@ -32,7 +32,7 @@ from ._input import (
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BallRank", "Dorm", "ListNet", "RankMatch", "RankSVM"]
+__all__ = ["BallRank", "Dorm", "ListNet", "RankMatch", "RankSVM", "SVMMap"]
 
 
 def _numbers(queries: Ids | None, n: int) -> Ints:
@@ -604,6 +604,52 @@ class ListNet(Ranker):
         c: float | None = None,
         max_iter: int = 1000,
         tol: float = 1e-5,
+        choose_by: str = "ndcg@10",
+        convention: str = "standard",
+        refit: bool = True,
+        missing: str = "error",
+        single_query: bool = False,
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.scale = scale
+        self.lambda_ = lambda_
+        self.c = c
+        self.max_iter = max_iter
+        self.tol = tol
+        self.choose_by = choose_by
+        self.convention = convention
+        self.refit = refit
+        self.missing = missing
+        self.single_query = single_query
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress
+
+
+class SVMMap(Ranker):
+    """SVM-map: max-margin over whole orderings for average precision; documents of `y` above 0 are relevant.
+
+    ```text
+    lambda/2 |w|² + mean over queries of max over orderings {1 - AP + F} - F of the right ordering
+    F = mean over relevant i and irrelevant j of ±(w·x_i - w·x_j), + where i stands above j
+    ```
+
+    Queries without relevant or without irrelevant documents are left out. Cost O(n log n) for each query and step.
+    Parameters are those of `ordain fit svmmap --help`.
+    """
+
+    _method: ClassVar[str] = "svmmap"
+
+    def __init__(
+        self,
+        *,
+        scale: str = "auto",
+        lambda_: float | str = "auto",
+        c: float | None = None,
+        max_iter: int = 300,
+        tol: float = 1e-4,
         choose_by: str = "ndcg@10",
         convention: str = "standard",
         refit: bool = True,

@@ -13,13 +13,14 @@ import pytest
 from conftest import made, told, write_letor
 
 import ordain
-from ordain import BallRank, Dorm, FormatError, NotFittedError, RankMatch, RankSVM, _ordain
+from ordain import BallRank, Dorm, FormatError, NotFittedError, RankMatch, RankSVM, SVMMap, _ordain
 
 SMALL = {
     RankSVM: {"scale": "query", "lambda_": 0.1},
     RankMatch: {"scale": "query", "lambda_": 0.1},
     Dorm: {"scale": "query", "lambda_": 0.1, "draws": 0.1},
     BallRank: {"scale": "query", "lambda_": 1e-3, "gamma": 1.0},
+    SVMMap: {"scale": "query", "lambda_": 0.01},
 }
 ALL = pytest.mark.parametrize("kind", list(SMALL), ids=lambda kind: kind.__name__)
 
@@ -461,6 +462,16 @@ def test_choice_on_eval_set(data):
     np.testing.assert_allclose(values, [c["value"] for c in alone.facts_["chosen"]["candidates"]], atol=1e-4)
     with pytest.raises(ValueError, match="expected 6 features, found 2"):
         RankSVM().fit(data.X, data.y, qid=data.qid, eval_set=(more.X[:, :2], more.y, more.qid))
+
+
+def test_average_precision_knows_relevant_and_not(data):
+    model = SVMMap(**SMALL[SVMMap]).fit(data.X, data.y, qid=data.qid)
+    binary = SVMMap(**SMALL[SVMMap]).fit(data.X, (data.y > 0).astype(float), qid=data.qid)
+    assert (model.coef_ == binary.coef_).all()
+    assert model.facts_["gap"] <= 1e-4 * model.facts_["objective"]
+    assert ordain.metrics.mean("map", data.y, model.predict(data.X, qid=data.qid), data.qid) > 0.9
+    with pytest.raises(ValueError, match="two different grades"):
+        SVMMap().fit(data.X, data.y + 1, qid=data.qid)
 
 
 def test_weights_of_rows(data):

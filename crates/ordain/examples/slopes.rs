@@ -10,6 +10,7 @@ use ordain::solver::run::Watch;
 use ordain::structure::matching::places;
 use ordain::structure::star::sum::{StarSum, SumWork};
 use ordain::structure::star::{MaxWork, Star, Subsets};
+use ordain::surrogate::average_precision::ApMargin;
 use ordain::surrogate::pair_hinge::PairHinge;
 use ordain::task::{Method, Model, Training};
 use ordain::traits::Surrogate;
@@ -42,6 +43,17 @@ fn main() -> ordain::Result<()> {
             let (mut d, mut work) = (vec![0.0; n], Default::default());
             let seconds = fastest(|| loss.value(0, &s, &mut d, &mut work).map(drop))?;
             let what = format!("pair hinge, {} grades, n log2 n", levels.min(n));
+            line(&what, &format!("n = {n}"), seconds, n as f64 * (n as f64).log2());
+        }
+    }
+    for share in [0.01, 0.1, 0.5] {
+        for n in [1_000usize, 10_000, 100_000, 1_000_000] {
+            let relevant: Vec<bool> = (0..n).map(|i| i == 0 || random.uniform() < share).collect();
+            let s: Vec<f64> = (0..n).map(|_| random.normal()).collect();
+            let loss = ApMargin::new([relevant]);
+            let (mut d, mut work) = (vec![0.0; n], Default::default());
+            let seconds = fastest(|| loss.value(0, &s, &mut d, &mut work).map(drop))?;
+            let what = format!("worst ordering, {}% relevant, n log2 n", 100.0 * share);
             line(&what, &format!("n = {n}"), seconds, n as f64 * (n as f64).log2());
         }
     }

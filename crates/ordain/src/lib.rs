@@ -9,6 +9,7 @@
 //! | | | [`method::Dorm`] | structured hinge on small lists |
 //! | | | [`method::BallRank`] | kernel ranking by a minimum enclosing ball of core pairs |
 //! | | | [`method::ListNet`] | cross-entropy of the probabilities of coming first |
+//! | | | [`method::SvmMap`] | structural hinge of average precision on whole lists |
 //! | annotate | items with labels | [`method::CStar`] | likelihood or structured hinge of label sets with links |
 //! | match | two sides with candidate edges | [`method::MatchMap`] | likelihood of whole matchings |
 //! | | | [`method::MatchMargin`] | structured hinge of matchings, with a temperature |

@@ -159,6 +159,22 @@ fn listnet_on_ohsumed_lands_on_its_optimum() {
     }
 }
 
+/// The threshold is that of `quality_on_made_up_data`.
+#[test]
+fn svmmap_on_made_up_data() {
+    let dir = tempfile::tempdir().unwrap();
+    made_up(dir.path(), 1);
+    let result = compare("svmmap[lambda=0.001,scale=minmax]", dir.path(), &["--convention", "letor2"]);
+    assert!(fold_mean(&result, "map") >= 0.82);
+}
+
+#[test]
+#[ignore = "needs the folder ORDAIN_DATA, run by ./check --data"]
+fn svmmap_on_ohsumed() {
+    let result = compare("svmmap[lambda=0.001,scale=minmax]", &real("ohsumed-letor2"), &["--convention", "letor2"]);
+    assert!(fold_mean(&result, "map") >= 0.446);
+}
+
 /// Means over seeds of the fold means of one method.
 fn over_seeds(method: &str, folder: &Path, convention: &[&str], metrics: [&str; 3]) -> [f64; 3] {
     let results: Vec<Value> =

@@ -372,6 +372,11 @@ impl Convention {
         Self { name: "xgboost", empty: Empty::One, ties: Ties::Input, single: true, ..Self::STANDARD },
     ];
 
+    /// Whether a document of this grade is relevant.
+    pub fn relevant(&self, grade: f64) -> bool {
+        self.relevant_from.map_or(grade > 0.0, |from| grade >= from)
+    }
+
     /// Changes one rule by name.
     ///
     /// ```

@@ -73,7 +73,7 @@ impl Query<'_> {
 
     pub(super) fn one(&self, metric: Metric, by: &Convention, max_grade: f64, ranked: &Ranked) -> Result<Option<f64>> {
         let k = metric.k.unwrap_or(usize::MAX);
-        let relevant = |grade: f64| by.relevant_from.map_or(grade > 0.0, |from| grade >= from);
+        let relevant = |grade: f64| by.relevant(grade);
         let judged = || self.grades.iter().chain(self.unretrieved).copied();
         let total = judged().filter(|&g| relevant(g)).count();
         let empty = |normalised: bool| match by.empty {

@@ -147,8 +147,9 @@ impl<'a> Bundle<'a> {
             let step = if curve > 0.0 { ((slope[up] - slope[down]) / curve).min(most) } else { most };
             self.share[up] += step;
             self.share[down] = if step < most { most - step } else { 0.0 };
-            for (slope, row) in slope.iter_mut().zip(&self.gram) {
-                *slope -= step * (row[up] - row[down]) / self.lambda;
+            // the matrix is symmetric: rows, which lie together, stand for columns
+            for (slope, (up, down)) in slope.iter_mut().zip(self.gram[up].iter().zip(&self.gram[down])) {
+                *slope -= step * (up - down) / self.lambda;
             }
         }
         self.point.fill(0.0);

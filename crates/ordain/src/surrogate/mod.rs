@@ -1,5 +1,6 @@
 //! Losses in score space; none of them sees a feature.
 
+pub mod average_precision;
 pub mod listnet;
 pub mod lists;
 pub mod matching;

@@ -393,6 +393,7 @@ fn a_resumed_fit_ends_in_the_same_bytes() {
         "rankmatch[subset=R,scale=query,lambda=0.01]",
         "dorm[subset=5,draws=0.1]",
         "dorm[ties=average,draws=0.1]",
+        "svmmap[scale=query]",
     ] {
         let method: RankMethod = text.parse().unwrap();
         let whole = to_bytes(&method.fit(&Training::new(&set, &units), &Watch::NOBODY).unwrap());

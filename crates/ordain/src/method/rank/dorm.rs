@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::matrix::dot;
 use crate::method::rank::lists::{self, DRAWS, ListSettings, SHARE, Subset, draw, draws, draws_text, draws_value};
 use crate::method::rank::rankmatch::{LAMBDA, PlaceDiscount};
-use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, mean_risk, searched};
+use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, bundle, mean_risk, searched};
 use crate::method::settings::{self, Common, SCALE, accuracy, count, name_of, one_of, ridge, steps};
 use crate::method::{Choice, Positive, Rank};
 use crate::risk::Empirical;
@@ -216,15 +216,7 @@ impl Learner for Dorm {
     }
 
     fn descend(&self, risk: &mut dyn Risk, lambda: f64, from: Start<()>, watch: &Watch) -> Result<Solved<()>> {
-        let mut solver = Bundle::new(risk, lambda, self.tol.get(), from.theta)?;
-        let mut before = 0;
-        if let Some((state, iterations)) = &from.state {
-            solver.restore(state);
-            before = *iterations;
-        }
-        let report = run(&mut solver, self.max_iter, before, watch)?;
-        let state = (report.stop == Stop::Interrupted).then(|| solver.state());
-        Ok(Solved { theta: solver.theta().to_vec(), report, carry: (), state })
+        bundle(risk, lambda, (self.tol.get(), self.max_iter), from, watch)
     }
 
     fn used(&self) -> Map<String, Value> {

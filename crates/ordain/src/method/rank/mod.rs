@@ -10,6 +10,7 @@ pub(super) mod ranker;
 pub mod rankmatch;
 pub mod ranksvm;
 pub(super) mod search;
+pub mod svmmap;
 
 use crate::data::{self, Holds, RankReading, RankSet};
 use crate::error::Result;
@@ -29,6 +30,7 @@ pub use lists::Subset;
 pub use ranker::{PlaceProbabilities, RankPrediction, Ranker};
 pub use rankmatch::RankMatch;
 pub use ranksvm::{Documents, RankSvm};
+pub use svmmap::SvmMap;
 
 /// The task of ranking: queries with documents to an ordering.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +78,8 @@ methods! {
         "ballrank" => BallRank,
         /// ListNet: the cross-entropy of top-one probabilities.
         "listnet" => ListNet,
+        /// SVM-map: the structural hinge of average precision.
+        "svmmap" => SvmMap,
     }
 }
 

@@ -8,6 +8,7 @@ use crate::metric::{self, Metric};
 use crate::risk::Empirical;
 use crate::score::Score;
 use crate::scorer::rows::Rows;
+use crate::solver::bundle::Bundle;
 use crate::solver::lbfgs::Lbfgs;
 use crate::solver::run::{Report, Watch, run};
 use crate::task::{Candidate, Chosen, Facts, Fitted, Inputs, Journal, Method, Training, both};
@@ -104,6 +105,25 @@ pub(in crate::method) fn lbfgs(
     let mut before = 0;
     if let Some((state, iterations)) = &from.state {
         solver.restore(state)?;
+        before = *iterations;
+    }
+    let report = run(&mut solver, max_iter, before, watch)?;
+    let state = (report.stop == Stop::Interrupted).then(|| solver.state());
+    Ok(Solved { theta: solver.theta().to_vec(), report, carry: (), state })
+}
+
+/// The bundle method, from a start or from the state of an interrupted fit.
+pub(in crate::method) fn bundle(
+    risk: &mut dyn Risk,
+    lambda: f64,
+    (tol, max_iter): (f64, usize),
+    from: Start<()>,
+    watch: &Watch,
+) -> Result<Solved<()>> {
+    let mut solver = Bundle::new(risk, lambda, tol, from.theta)?;
+    let mut before = 0;
+    if let Some((state, iterations)) = &from.state {
+        solver.restore(state);
         before = *iterations;
     }
     let report = run(&mut solver, max_iter, before, watch)?;
