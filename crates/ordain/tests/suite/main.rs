@@ -28,6 +28,7 @@ mod risk;
 mod scores;
 mod speed;
 mod star;
+mod star_optimisers;
 mod star_sum;
 mod star_training;
 mod tables;

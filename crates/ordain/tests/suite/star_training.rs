@@ -20,16 +20,16 @@ use ordain::task::{Method, Model, Training};
 use ordain::traits::{Blocks, Risk, Scorer, Solver};
 
 /// Items with random features, scores and labels.
-struct Made {
+pub(crate) struct Made {
     features: Features,
     units: Vec<u32>,
     pieces: Pieces,
     own: Vec<f64>,
     log_count: Vec<f64>,
-    cases: Vec<Case>,
+    pub(crate) cases: Vec<Case>,
 }
 
-fn made(random: &mut Random, items: usize, n: usize, unknown: bool) -> Made {
+pub(crate) fn made(random: &mut Random, items: usize, n: usize, unknown: bool) -> Made {
     let d = 3;
     let values: Vec<f32> = (0..items * d).map(|_| random.normal() as f32).collect();
     let features = if random.below(2) == 0 {
@@ -64,7 +64,7 @@ fn made(random: &mut Random, items: usize, n: usize, unknown: bool) -> Made {
 }
 
 impl Made {
-    fn scorer(&self, n: usize, parts: usize) -> Labels<'_> {
+    pub(crate) fn scorer(&self, n: usize, parts: usize) -> Labels<'_> {
         Labels {
             labels: n,
             units: &self.units,
@@ -131,7 +131,7 @@ fn what_is_not_known_is_not_counted_as_no() {
 }
 
 /// `½ Σ strength θ² + mean of max over all sets`, set by set.
-fn primal(made: &Made, scorer: &Labels, core: &[u32], targets: &[Target], strength: &[f64], theta: &[f64]) -> f64 {
+pub(crate) fn primal(scorer: &Labels, core: &[u32], targets: &[Target], strength: &[f64], theta: &[f64]) -> f64 {
     let n = scorer.labels;
     let star = Star::new(n, core, &theta[scorer.dim()..]).unwrap();
     let mut sum = 0.0;
@@ -149,7 +149,7 @@ fn primal(made: &Made, scorer: &Labels, core: &[u32], targets: &[Target], streng
         sum += worst - misses(&target.right) - star.score(&s, &target.right);
     }
     let ridge: f64 = theta.iter().zip(strength).map(|(t, s)| 0.5 * s * t * t).sum();
-    ridge + sum / made.cases.len() as f64
+    ridge + sum / targets.len() as f64
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn the_reported_gap_is_the_gap() {
         let strength = blocks.strength();
         let mut solver = BlockFw::new(&mut blocks, 1e-3, 1).unwrap();
         let start = solver.progress().objective;
-        assert!((start - primal(&made, &scorer, &core, &targets, &strength, &vec![0.0; strength.len()])).abs() < 1e-12);
+        assert!((start - primal(&scorer, &core, &targets, &strength, &vec![0.0; strength.len()])).abs() < 1e-12);
         for _ in 0..400 {
             if solver.progress().done.is_some() {
                 break;
@@ -207,7 +207,7 @@ fn the_reported_gap_is_the_gap() {
         }
         theta.iter_mut().zip(&strength).for_each(|(t, s)| *t /= s * 12.0);
         let dual = losses - theta.iter().zip(&strength).map(|(t, s)| 0.5 * s * t * t).sum::<f64>();
-        let best = primal(&made, &scorer, &core, &targets, &strength, solver.theta());
+        let best = primal(&scorer, &core, &targets, &strength, solver.theta());
         assert!((best - now.objective).abs() < 1e-10, "round {round}: {best} {now:?}");
         assert!((best - dual - now.gap.unwrap()).abs() < 1e-10, "round {round}: {best} - {dual}, {now:?}");
     }
@@ -295,14 +295,19 @@ pub(crate) struct Demo {
 impl Demo {
     pub(crate) fn new() -> Self {
         let set = Scenes { items: 3000, noise: 1.5, ..Scenes::default() }.make().only(&(0..2000).collect::<Vec<u32>>());
+        Self::of(&set, 5)
+    }
+
+    /// The same of other items, with a core of this size.
+    pub(crate) fn of(set: &LabelSet, core: usize) -> Self {
         let (n, units) = (set.labels.len(), set.all());
         let features =
             Affine::standard(&set.features, &set.pieces(), std::iter::once(0..set.len())).apply(&set.features);
-        let (_, own) = OneVsRest::fit(&features, &set, &units, &Watch::NOBODY).unwrap();
+        let (_, own) = OneVsRest::fit(&features, set, &units, &Watch::NOBODY).unwrap();
         let cases: Vec<Case> = (0..set.len()).map(|i| Case::new(n, set.yes(i), set.unknown(i))).collect();
         let log_count = cases.iter().map(|case| (case.yes.len() as f64).ln()).collect();
         let targets = cases.iter().cloned().map(Target::break_even).collect();
-        let core = choose_core(&set, &units, 5);
+        let core = choose_core(set, &units, core);
         Self { n, units, features, own, log_count, targets, core }
     }
 }

@@ -1,11 +1,12 @@
 //! A pass of block-coordinate Frank-Wolfe beside the calls of its oracle.
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a test may panic, and this one prints what it measured
 
-use super::at_most;
+use super::{alone, at_most};
+use crate::star_optimisers::{cutting_plane, subgradient};
 use crate::star_training::Demo;
 use ordain::pieces::Pieces;
 use ordain::scorer::labels::Labels;
-use ordain::solver::block_fw::BlockFw;
+use ordain::solver::block_fw::{BlockFw, objective};
 use ordain::surrogate::star::StarMargin;
 use ordain::traits::{Blocks, Solver};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -126,5 +127,86 @@ fn passes_on_made_up_scenes() {
             "{what}: gap {gap:.1e} after {passes} passes (<= 120), dearest pass {dearest:.2} times its oracle calls (<= {most})"
         );
         at_most(&format!("the dearest pass beside its oracle calls, {what}"), dearest, most);
+    }
+}
+
+/// Seconds until an optimiser was first this near the optimum, for each of some accuracies.
+struct Clock<'a> {
+    start: Instant,
+    /// Seconds spent on looking.
+    looking: f64,
+    value: &'a dyn Fn(&[f64]) -> f64,
+    best: f64,
+    reached: Vec<(f64, Option<f64>)>,
+    passes: usize,
+}
+
+impl<'a> Clock<'a> {
+    fn new(value: &'a dyn Fn(&[f64]) -> f64, best: f64) -> Self {
+        let reached = [1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4].map(|accuracy| (accuracy, None)).to_vec();
+        Self { start: Instant::now(), looking: 0.0, value, best, reached, passes: 0 }
+    }
+
+    /// Hears of parameters; whether it is late, or the last accuracy is reached.
+    fn hear(&mut self, theta: &[f64], most: f64) -> bool {
+        let (now, look) = (self.start.elapsed().as_secs_f64() - self.looking, Instant::now());
+        let above = (self.value)(theta) / self.best - 1.0;
+        for (_, time) in self.reached.iter_mut().filter(|(accuracy, time)| time.is_none() && above <= *accuracy) {
+            *time = Some(now);
+        }
+        self.passes += 1;
+        self.looking += look.elapsed().as_secs_f64();
+        now > most || self.reached.iter().all(|(_, time)| time.is_some())
+    }
+
+    fn tell(&self, what: &str) {
+        let cell = |(_, time): &(f64, Option<f64>)| time.map_or("–".into(), |time| format!("{time:.3}"));
+        let cells: Vec<String> = self.reached.iter().map(cell).collect();
+        println!("| {what} | {} | {} |", self.passes, cells.join(" | "));
+    }
+
+    fn of(&self, accuracy: f64) -> Option<f64> {
+        self.reached.iter().find(|(own, _)| *own <= accuracy).and_then(|(_, time)| *time)
+    }
+}
+
+/// Objective against time of the optimisers that [QAP] names beside the one that is shipped.
+#[test]
+#[ignore = "measures time, run by ./check --speed"]
+fn optimisers_on_made_up_scenes() {
+    let Demo { n, units, features, own, log_count, targets, core } = Demo::new();
+    for (what, own, features) in [("scores", Some(&own[..]), None), ("direct", None, Some(&features))] {
+        let (pieces, log_count) = (Pieces::of_items(units.len(), 1), Some(&log_count[..]));
+        let scorer = Labels { labels: n, units: &units, pieces: &pieces, features, own, log_count };
+        let new = || StarMargin::new(&scorer, n, &core, &targets, [0.1; 2]).unwrap();
+        alone(|| {
+            let strength = new().strength();
+            let mut blocks = new();
+            let mut solver = BlockFw::new(&mut blocks, 1e-6, 0).unwrap();
+            while solver.progress().done.is_none() {
+                solver.step().unwrap();
+            }
+            let best = solver.progress().objective;
+            let value = |theta: &[f64]| objective(&mut new(), &strength, theta, None).unwrap();
+            println!(
+                "{what}: optimum {best:.6}, gap {:.1e}; seconds to be above it by",
+                solver.progress().gap.unwrap()
+            );
+            println!("| | passes | 10 % | 3 % | 1 % | .3 % | .1 % | .01 % |");
+            let (mut fast, mut blocks) = (Clock::new(&value, best), new());
+            let mut solver = BlockFw::new(&mut blocks, 1e-5 * best, 0).unwrap();
+            while !fast.hear(solver.theta(), 60.0) {
+                solver.step().unwrap();
+            }
+            fast.tell("block Frank-Wolfe");
+            let mut planes = Clock::new(&value, best);
+            cutting_plane(&mut new(), 1e-5 * best, &mut |theta| planes.hear(theta, 60.0));
+            planes.tell("cutting planes");
+            let mut slow = Clock::new(&value, best);
+            subgradient(&mut new(), 0, &mut |theta| slow.hear(theta, 60.0));
+            slow.tell("sub-gradient");
+            let at = |clock: &Clock| clock.of(1e-3).unwrap_or(f64::INFINITY);
+            at_most(&format!("block Frank-Wolfe beside cutting planes, {what}"), at(&fast) / at(&planes), 1.0);
+        });
     }
 }
