@@ -20,6 +20,7 @@ mod matching_data;
 mod matching_samplers;
 mod matching_training;
 mod metrics;
+mod papers;
 mod partial_matchings;
 mod permanents;
 mod reading;
