@@ -115,8 +115,16 @@ impl Work {
         lifted
     }
 
+    /// The weights of `n` documents at `k` places, document by document, and those of staying below: to be filled in before
+    /// [`Work::sweep`]. The best choice should weigh 1, and no document more than 1 anywhere.
+    pub(in crate::structure) fn tables(&mut self, n: usize, k: usize) -> (&mut [f64], &mut [f64]) {
+        self.weights.resize(n * k, 0.0);
+        self.stay.resize(n, 0.0);
+        (&mut self.weights, &mut self.stay)
+    }
+
     /// Forward and backward over the documents; the sum over all choices.
-    fn sweep(&mut self, n: usize, k: usize, marginals: &mut [f64]) -> Result<f64> {
+    pub(in crate::structure) fn sweep(&mut self, n: usize, k: usize, marginals: &mut [f64]) -> Result<f64> {
         let states = 1usize << k;
         let block = if n * states <= TABLE { n } else { (n as f64).sqrt().ceil() as usize };
         let blocks = n.div_ceil(block);

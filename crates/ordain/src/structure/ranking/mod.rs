@@ -13,7 +13,13 @@ use crate::error::{Error, Interrupt, Result};
 mod check;
 mod design;
 pub mod exhaustive;
+mod fill;
+mod forced;
 mod links;
+mod list;
+mod reduced;
+mod sum;
+mod walk;
 
 pub use crate::structure::ranking::design::Design;
 pub use crate::structure::ranking::links::{Links, MOST_CORE};
@@ -96,14 +102,29 @@ pub struct Sums {
 /// Buffers, to be kept from one call to the next: then calls of the same size allocate nothing.
 #[derive(Default)]
 pub struct Work {
-    stop: Interrupt,
+    lists: list::Lists,
+    summing: sum::Summing,
+    force: forced::Force,
 }
 
 impl Work {
     /// The same, but it asks whether to stop.
-    pub fn stopped_by(self, stop: Interrupt) -> Self {
-        Self { stop }
+    pub fn stopped_by(mut self, stop: Interrupt) -> Self {
+        self.lists.walk.stopped_by(stop.clone());
+        self.summing.stopped_by(stop);
+        self
     }
+}
+
+/// The ways to the best list; both are exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[doc(hidden)]
+pub enum Search {
+    /// Placements of the core that cannot be the best are not looked into.
+    #[default]
+    Bounded,
+    /// Every placement of the core.
+    Every,
 }
 
 impl Problem<'_> {
@@ -165,12 +186,19 @@ impl Problem<'_> {
     /// [`Error::Data`] for sizes that do not fit, and where pins and excluded places leave no order;
     /// [`Error::NotFinite`]; [`Error::Interrupted`].
     pub fn best(&self, limit: u64, work: &mut Work, places: &mut Vec<u32>) -> Result<Best> {
-        self.check()?;
-        work.stop.check()?;
         let _ = limit;
-        let Some((value, found)) = exhaustive::best(self) else { return Err(self.no_order()) };
-        places.clear();
-        places.extend_from_slice(&found);
+        self.best_list(Search::Bounded, work, places)
+    }
+
+    /// [`Problem::best`] of a list on a given way.
+    #[doc(hidden)]
+    pub fn best_list(&self, search: Search, work: &mut Work, places: &mut Vec<u32>) -> Result<Best> {
+        self.check()?;
+        if !work.lists.search(self, search)? {
+            return Err(self.no_order());
+        }
+        work.lists.read(self, places);
+        let value = self.value(places);
         Ok(Best { value, bound: value })
     }
 
@@ -183,7 +211,6 @@ impl Problem<'_> {
     /// As [`Problem::best`]; [`Error::Setting`] for more head places.
     pub fn log_sum(&self, work: &mut Work, sums: &mut Sums) -> Result<f64> {
         self.check()?;
-        work.stop.check()?;
         if self.head() > MOST_SUM {
             return Err(Error::Setting {
                 name: "places".into(),
@@ -191,12 +218,10 @@ impl Problem<'_> {
                 found: self.head().to_string(),
             });
         }
-        let (log_z, found) = exhaustive::log_sum(self);
-        if log_z == f64::NEG_INFINITY {
+        if !work.lists.search(self, Search::Bounded)? {
             return Err(self.no_order());
         }
-        *sums = found;
-        Ok(log_z)
+        work.lists.log_sum(self, &mut work.summing, sums)
     }
 
     /// The best value of an order with item i at class j, for all i and j: `n × m`, row by row; −∞ where there is none.
@@ -207,14 +232,8 @@ impl Problem<'_> {
     /// As [`Problem::best`].
     pub fn forced(&self, work: &mut Work, values: &mut Vec<f64>) -> Result<f64> {
         self.check()?;
-        work.stop.check()?;
-        let (best, found) = exhaustive::forced(self);
-        if best == f64::NEG_INFINITY {
-            return Err(self.no_order());
-        }
-        values.clear();
-        values.extend_from_slice(&found);
-        Ok(best)
+        let best = work.lists.forced(self, &mut work.force, values)?;
+        if best > f64::NEG_INFINITY { Ok(best) } else { Err(self.no_order()) }
     }
 }
 

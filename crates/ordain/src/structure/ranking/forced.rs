@@ -1,0 +1,162 @@
+//! Top-k lists: the best value with each item at each place, all in one walk.
+
+use super::Problem;
+use super::fill::Fill;
+use super::list::Lists;
+use super::reduced::Reduced;
+use super::walk::{At, Visit};
+use crate::error::Result;
+
+/// Buffers of forced values.
+#[derive(Default)]
+pub(super) struct Force {
+    fill: Fill,
+    best: f64,
+    /// The best values of leaves at free places, a row of leaves per place, and in the tail; of core items at classes.
+    rows: Vec<f64>,
+    tail: Vec<f64>,
+    core: Vec<f64>,
+    /// What it costs to free place x by moving its leaf to y, and so on until nobody is displaced; the tail is the last.
+    loss: Vec<f64>,
+    kept: Vec<f64>,
+}
+
+/// `most = max(most, row + by)`.
+#[inline]
+fn raise(most: &mut [f64], row: &[f64], by: f64) {
+    for (most, a) in most.iter_mut().zip(row) {
+        let x = a + by;
+        *most = if x > *most { x } else { *most };
+    }
+}
+
+fn more(most: &mut f64, value: f64) {
+    *most = if value > *most { value } else { *most };
+}
+
+impl Visit for Force {
+    fn skip(&self, _: f64) -> bool {
+        false
+    }
+
+    fn visit(&mut self, reduced: &Reduced, at: &mut At) -> Result<()> {
+        let Some(sum) = self.fill.run(reduced, at)? else { return Ok(()) };
+        let value = at.value + sum;
+        more(&mut self.best, value);
+        let classes = self.core.len().checked_div(at.core.len()).unwrap_or(0);
+        for (c, &class) in at.core.iter().enumerate() {
+            more(&mut self.core[c * classes + class as usize], value);
+        }
+        self.displace(reduced, at);
+        self.leaves(reduced, at, value);
+        Ok(())
+    }
+
+    fn leave(&mut self, _: &Reduced, _: usize, _: usize) {}
+}
+
+impl Force {
+    /// The least loss of every chain of moves, by Floyd and Warshall: from x, whose leaf must go, to y, where one is free.
+    fn displace(&mut self, reduced: &Reduced, at: &At) {
+        let (n, k) = (reduced.leaves.len(), at.open.len());
+        let side = k + 1;
+        self.loss.clear();
+        self.loss.resize(side * side, 0.0);
+        for (x, &leaf) in self.fill.leaf.iter().enumerate() {
+            let now = at.rows[x * n + leaf as usize];
+            for y in 0..k {
+                self.loss[x * side + y] = now - at.rows[y * n + leaf as usize];
+            }
+            self.loss[x * side + k] = if reduced.must.contains(&leaf) { f64::INFINITY } else { now };
+        }
+        for (y, &(_, a)) in self.fill.spare.iter().enumerate() {
+            self.loss[k * side + y] = -a;
+        }
+        for by in 0..side {
+            for x in (0..side).filter(|&x| x != by) {
+                let first = self.loss[x * side + by];
+                for y in 0..side {
+                    let way = first + self.loss[by * side + y];
+                    if way < self.loss[x * side + y] {
+                        self.loss[x * side + y] = way;
+                    }
+                }
+            }
+        }
+    }
+
+    /// `forced(i at j) = value − (a_i,now − a_ij) − loss(j → now)`.
+    fn leaves(&mut self, reduced: &Reduced, at: &mut At, value: f64) {
+        let (n, k) = (reduced.leaves.len(), at.open.len());
+        let side = k + 1;
+        self.kept.clear();
+        // those of the head first, then all others in one go
+        for (x, &leaf) in self.fill.leaf.iter().enumerate() {
+            let leaf = leaf as usize;
+            let now = at.rows[x * n + leaf];
+            for (y, &slot) in at.open.iter().enumerate() {
+                let a = at.rows[y * n + leaf];
+                more(&mut self.rows[slot as usize * n + leaf], value - (now - a) - self.loss[y * side + x]);
+            }
+            if !reduced.must.contains(&(leaf as u32)) {
+                let below = self.tail[leaf];
+                self.kept.push(if value - now - self.loss[k * side + x] > below {
+                    value - now - self.loss[k * side + x]
+                } else {
+                    below
+                });
+            } else {
+                self.kept.push(f64::NEG_INFINITY);
+            }
+        }
+        for (y, &slot) in at.open.iter().enumerate() {
+            let row = &mut at.rows[y * n..(y + 1) * n];
+            self.fill.leaf.iter().for_each(|&leaf| row[leaf as usize] = f64::NEG_INFINITY);
+            let slot = slot as usize;
+            raise(&mut self.rows[slot * n..(slot + 1) * n], row, value - self.loss[y * side + k]);
+        }
+        self.tail.iter_mut().for_each(|most| more(most, value));
+        for (&leaf, &value) in self.fill.leaf.iter().zip(&self.kept) {
+            self.tail[leaf as usize] = value;
+        }
+    }
+
+    fn start(&mut self, problem: &Problem, reduced: &Reduced) {
+        let (n, f) = (reduced.leaves.len(), reduced.free.len());
+        self.best = f64::NEG_INFINITY;
+        let core = reduced.core() * problem.classes();
+        for (buffer, len) in [(&mut self.rows, n * f), (&mut self.tail, n), (&mut self.core, core)] {
+            buffer.clear();
+            buffer.resize(len, f64::NEG_INFINITY);
+        }
+    }
+
+    fn read(&self, problem: &Problem, reduced: &Reduced, values: &mut Vec<f64>) -> f64 {
+        let (n, classes, tail) = (reduced.leaves.len(), problem.classes(), problem.head());
+        let big = reduced.big * reduced.must.len() as f64;
+        values.clear();
+        values.resize(problem.items() * classes, f64::NEG_INFINITY);
+        for (at, &i) in reduced.leaves.iter().enumerate() {
+            let row = &mut values[i as usize * classes..(i as usize + 1) * classes];
+            reduced.free.iter().enumerate().for_each(|(slot, &j)| row[j as usize] = self.rows[slot * n + at] - big);
+            row[tail] = self.tail[at] - big;
+        }
+        for (c, &item) in problem.links.core().iter().enumerate() {
+            let row = &mut values[item as usize * classes..(item as usize + 1) * classes];
+            row.iter_mut().zip(&self.core[c * classes..]).for_each(|(to, from)| *to = from - big);
+        }
+        reduced.pinned.iter().for_each(|&(i, j)| values[i as usize * classes + j as usize] = self.best - big);
+        self.best - big
+    }
+}
+
+impl Lists {
+    /// All forced values; the best value, −∞ where there is no list.
+    pub(super) fn forced(&mut self, problem: &Problem, force: &mut Force, values: &mut Vec<f64>) -> Result<f64> {
+        let Self { reduced, walk, .. } = self;
+        reduced.set(problem);
+        force.start(problem, reduced);
+        walk.run(problem, reduced, force)?;
+        Ok(force.read(problem, reduced, values))
+    }
+}
