@@ -123,6 +123,17 @@ impl Work {
         (&mut self.weights, &mut self.stay)
     }
 
+    /// [`Work::sweep`] that keeps the states of few places in registers.
+    pub(in crate::structure) fn sweep_short(&mut self, n: usize, k: usize, marginals: &mut [f64]) -> Result<f64> {
+        let tables = (&self.weights[..], &self.stay[..], &mut self.inside);
+        match k {
+            1 => Ok(short_1(tables, marginals)),
+            2 => Ok(short_2(tables, marginals)),
+            3 => Ok(short_3(tables, marginals)),
+            _ => self.sweep(n, k, marginals),
+        }
+    }
+
     /// Forward and backward over the documents; the sum over all choices.
     pub(in crate::structure) fn sweep(&mut self, n: usize, k: usize, marginals: &mut [f64]) -> Result<f64> {
         let states = 1usize << k;
@@ -152,7 +163,12 @@ impl Work {
                 let at = (i - rows.start) * states;
                 let (weights, out) = (&self.weights[i * k..(i + 1) * k], &mut marginals[i * k..(i + 1) * k]);
                 let forward = &self.inside[at..at + states];
-                step_back::<{ MOST - 3 }>(forward, &self.back, self.stay[i], weights, |_| true, &mut self.spare, out);
+                let (back, new) = (&self.back, &mut self.spare);
+                match k {
+                    0..=3 => step_back::<0>(forward, back, self.stay[i], weights, |_| true, new, out),
+                    4..=6 => step_back::<3>(forward, back, self.stay[i], weights, |_| true, new, out),
+                    _ => step_back::<{ MOST - 3 }>(forward, back, self.stay[i], weights, |_| true, new, out),
+                }
                 out.iter_mut().zip(weights).for_each(|(p, w)| *p *= w / z);
                 std::mem::swap(&mut self.back, &mut self.spare);
             }
@@ -174,18 +190,101 @@ impl Work {
     }
 }
 
+/// [`Work::sweep`] for `K` places with their `S = 2^K` states; `forward` and `back` are one step each, and `back` first sums
+/// as [`step_back`] does.
+#[inline(always)]
+fn short<const K: usize, const S: usize>(
+    (weights, stay, inside): (&[f64], &[f64], &mut Vec<f64>),
+    marginals: &mut [f64],
+    forward: impl Fn(&[f64; S], f64, &[f64; K]) -> [f64; S],
+    back: impl Fn(&[f64; S], &[f64; S], f64, &[f64; K]) -> ([f64; S], [f64; K]),
+) -> f64 {
+    let weights = weights.as_chunks::<K>().0;
+    inside.resize(inside.len().max(weights.len() * S), 0.0);
+    let inside = inside.as_chunks_mut::<S>().0;
+    let mut states = [0.0; S];
+    states[0] = 1.0;
+    for ((w, &stay), kept) in weights.iter().zip(stay).zip(&mut *inside) {
+        *kept = states;
+        states = forward(&states, stay, w);
+    }
+    let z = states[S - 1];
+    let mut states = [0.0; S];
+    states[S - 1] = 1.0 / z;
+    let out = marginals.as_chunks_mut::<K>().0;
+    for (((w, &stay), kept), out) in weights.iter().zip(stay).zip(&*inside).zip(out).rev() {
+        let sums;
+        (states, sums) = back(kept, &states, stay, w);
+        (0..K).for_each(|j| out[j] = sums[j] * w[j]);
+    }
+    z
+}
+
+fn short_1(tables: (&[f64], &[f64], &mut Vec<f64>), marginals: &mut [f64]) -> f64 {
+    let forward = |o: &[f64; 2], t: f64, w: &[f64; 1]| [t * o[0], t * o[1] + w[0] * o[0]];
+    let back = |f: &[f64; 2], o: &[f64; 2], t: f64, w: &[f64; 1]| ([t * o[0] + w[0] * o[1], t * o[1]], [f[0] * o[1]]);
+    short(tables, marginals, forward, back)
+}
+
+fn short_2(tables: (&[f64], &[f64], &mut Vec<f64>), marginals: &mut [f64]) -> f64 {
+    let forward = |o: &[f64; 4], t: f64, &[a, b]: &[f64; 2]| {
+        [t * o[0], t * o[1] + a * o[0], t * o[2] + b * o[0], t * o[3] + (a * o[2] + b * o[1])]
+    };
+    let back = |f: &[f64; 4], o: &[f64; 4], t: f64, &[a, b]: &[f64; 2]| {
+        let new = [t * o[0] + (a * o[1] + b * o[2]), t * o[1] + b * o[3], t * o[2] + a * o[3], t * o[3]];
+        (new, [f[0] * o[1] + f[2] * o[3], f[0] * o[2] + f[1] * o[3]])
+    };
+    short(tables, marginals, forward, back)
+}
+
+fn short_3(tables: (&[f64], &[f64], &mut Vec<f64>), marginals: &mut [f64]) -> f64 {
+    let forward = |o: &[f64; 8], t: f64, &[a, b, c]: &[f64; 3]| {
+        [
+            t * o[0],
+            t * o[1] + a * o[0],
+            t * o[2] + b * o[0],
+            t * o[3] + (a * o[2] + b * o[1]),
+            t * o[4] + c * o[0],
+            t * o[5] + (a * o[4] + c * o[1]),
+            t * o[6] + (b * o[4] + c * o[2]),
+            t * o[7] + ((a * o[6] + b * o[5]) + c * o[3]),
+        ]
+    };
+    let back = |f: &[f64; 8], o: &[f64; 8], t: f64, &[a, b, c]: &[f64; 3]| {
+        let new = [
+            t * o[0] + ((a * o[1] + b * o[2]) + c * o[4]),
+            t * o[1] + (b * o[3] + c * o[5]),
+            t * o[2] + (a * o[3] + c * o[6]),
+            t * o[3] + c * o[7],
+            t * o[4] + (a * o[5] + b * o[6]),
+            t * o[5] + b * o[7],
+            t * o[6] + a * o[7],
+            t * o[7],
+        ];
+        let sums = [
+            (f[0] * o[1] + f[2] * o[3]) + (f[4] * o[5] + f[6] * o[7]),
+            (f[0] * o[2] + f[1] * o[3]) + (f[4] * o[6] + f[5] * o[7]),
+            (f[0] * o[4] + f[1] * o[5]) + (f[2] * o[6] + f[3] * o[7]),
+        ];
+        (new, sums)
+    };
+    short(tables, marginals, forward, back)
+}
+
 /// One document forward: `new[S] = stay·old[S] + Σ_{j ∈ S} w_j old[S∖j]`.
 ///
 /// The three lowest places are the lanes of a group of eight states, moved between by hand; the others join whole groups.
 /// Groups that are not `wanted` become 0.
 #[inline(always)]
 pub(super) fn step(old: &[f64], stay: f64, w: &[f64], wanted: impl Fn(usize) -> bool, new: &mut [f64]) {
-    if w.len() < 3 {
-        for (set, new) in new.iter_mut().enumerate() {
-            *new = stay * old[set]
-                + (0..w.len()).filter(|j| set >> j & 1 == 1).map(|j| w[j] * old[set ^ 1 << j]).sum::<f64>();
+    match (w, old, &mut *new) {
+        (&[], &[o], [x]) => return *x = stay * o,
+        (&[a], &[o, p], [x, y]) => return (*x, *y) = (stay * o, stay * p + a * o),
+        (&[a, b], &[o, p, q, r], [x, y, z, both]) => {
+            (*x, *y, *z) = (stay * o, stay * p + a * o, stay * q + b * o);
+            return *both = stay * r + (a * q + b * p);
         }
-        return;
+        _ => {}
     }
     let (groups, _) = old.as_chunks::<8>();
     for (h, new) in new.as_chunks_mut::<8>().0.iter_mut().enumerate() {
@@ -230,17 +329,20 @@ pub(super) fn step_back<const HIGH: usize>(
     new: &mut [f64],
     sums: &mut [f64],
 ) {
-    sums.fill(0.0);
-    if w.len() < 3 {
-        for set in 0..back.len() {
-            new[set] = stay * back[set];
-            for j in (0..w.len()).filter(|j| set >> j & 1 == 0) {
-                new[set] += w[j] * back[set | 1 << j];
-                sums[j] += forward[set] * back[set | 1 << j];
-            }
+    match (w, back, &mut *new, &mut *sums, forward) {
+        (&[], &[o], [x], ..) => return *x = stay * o,
+        (&[a], &[o, p], [x, y], [sum], &[f, _]) => {
+            *sum = f * p;
+            return (*x, *y) = (stay * o + a * p, stay * p);
         }
-        return;
+        (&[a, b], &[o, p, q, r], [x, y, z, both], [one, two], &[f, g, h, _]) => {
+            (*one, *two) = (f * p + h * r, f * q + g * r);
+            (*x, *y) = (stay * o + a * p + b * q, stay * p + b * r);
+            return (*z, *both) = (stay * q + a * r, stay * r);
+        }
+        _ => {}
     }
+    sums.fill(0.0);
     let (groups, all) = (back.as_chunks::<8>().0, back.len() / 8 - 1);
     let mut low = [[0.0; 8]; 3];
     let mut high = [[0.0; 8]; HIGH];

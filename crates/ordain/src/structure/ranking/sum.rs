@@ -98,7 +98,7 @@ impl Summing {
             }
         }
         self.one.resize(self.one.len().max(n * k), 0.0);
-        self.sweep.sweep(n, k, &mut self.one[..n * k])
+        self.sweep.sweep_short(n, k, &mut self.one[..n * k])
     }
 
     /// Adds the lists of a placement: `weight` is that of all of them.
