@@ -23,6 +23,7 @@ mod metrics;
 mod papers;
 mod partial_matchings;
 mod permanents;
+mod ranking;
 mod reading;
 mod retrieval;
 mod risk;

@@ -87,8 +87,7 @@ fn loss(random: &mut Random, n: usize, classes: usize, draw: &mut dyn FnMut(&mut
 fn case(random: &mut Random, n: usize, classes: usize, core: usize) -> Case {
     let whole = random.below(3) == 0;
     let scale = [0.1, 1.0, 4.0][random.below(3)];
-    let mut draw =
-        |random: &mut Random| if whole { random.below(7) as f64 - 3.0 } else { scale * random.normal() };
+    let mut draw = |random: &mut Random| if whole { random.below(7) as f64 - 3.0 } else { scale * random.normal() };
     let scores: Vec<f64> = (0..n).map(|_| draw(random)).collect();
     let discounts: Vec<f64> = match random.below(3) {
         0 => (0..classes).map(|_| draw(random)).collect(),
@@ -147,7 +146,7 @@ fn equals_enumeration(case: &Case, work: &mut Work) -> bool {
         second = if places != truth { second.max(value) } else { second };
     });
     let unique = value - second > 1e-9 * (1.0 + value.abs());
-    let mut same = |best: ordain::Result<ordain::structure::ranking::Best>, places: &[u32]| {
+    let same = |best: ordain::Result<ordain::structure::ranking::Best>, places: &[u32]| {
         let best = best.unwrap();
         assert!(best.proven() && near(best.value, value, 1e-12), "{best:?} is not {value}");
         assert!(!case.whole || best.value.total_cmp(&value).is_eq(), "{best:?} is not {value}");
@@ -182,7 +181,8 @@ fn rounds(count: u32) {
     let mut possible = 0;
     for round in 0..count {
         let n = if round % 4 == 0 { random.below(8) } else { random.below(6) };
-        let classes = 1 + random.below(n + 1);
+        let classes = if round % 3 == 0 { n.max(1) + random.below(2) } else { 1 + random.below(n + 1) };
+        let classes = classes.min(n + 1);
         let case = case(&mut random, n, classes, round as usize % 4);
         possible += u32::from(equals_enumeration(&case, &mut work));
     }
@@ -218,7 +218,11 @@ fn without_a_core_it_is_the_assignment() {
         Problem { scores: &scores, discounts: &discounts, design: &design, links: &links, extra: &[], pins: &[] };
     let (mut sums, mut truth) = (Sums::default(), vec![0.0; 160]);
     let log_z = problem.log_sum(&mut work, &mut sums).unwrap();
-    assert!(near(log_z, places::log_sum(&scores, &discounts[..4], &mut places::Work::default(), &mut truth).unwrap(), 1e-13));
+    assert!(near(
+        log_z,
+        places::log_sum(&scores, &discounts[..4], &mut places::Work::default(), &mut truth).unwrap(),
+        1e-13
+    ));
     for i in 0..40 {
         assert!((0..4).all(|j| near(sums.marginals[i * 5 + j], truth[i * 4 + j], 1e-12)));
     }
@@ -309,5 +313,154 @@ fn steep_scores_do_not_overflow() {
         let (truth, all) = exhaustive::log_sum(&problem);
         assert!(near(log_z, truth, 1e-14));
         assert!(sums.marginals.iter().zip(&all.marginals).all(|(a, b)| near(*a, *b, 1e-9)));
+    }
+}
+
+#[test]
+fn a_work_limit_leaves_a_bound() {
+    let (mut random, mut work, mut places) = (Random::new(9), Work::default(), vec![]);
+    let (mut early, mut late) = (0, 0);
+    for _ in 0..cases(40) {
+        let n = 8 + random.below(8);
+        let core = 1 + random.below(3);
+        let mut case = case(&mut random, n, n, core);
+        case.pins.clear();
+        case.extra.clear();
+        let problem = case.problem();
+        let best = problem.best(UNLIMITED, &mut work, &mut places).unwrap();
+        assert!(best.proven() && best.gap().abs() < f64::EPSILON);
+        let mut last = f64::NEG_INFINITY;
+        for limit in [0, 2, 20, 200, 100_000] {
+            let found = problem.best(limit, &mut work, &mut places).unwrap();
+            assert!(near(problem.value(&places), found.value, 0.0));
+            assert!(found.value >= last && found.value <= best.value + 1e-9, "{found:?} of {best:?}");
+            assert!(found.bound >= best.value - 1e-9, "{found:?} of {best:?}");
+            assert!(!found.proven() || near(found.value, best.value, 1e-12));
+            assert_eq!(problem.best(limit, &mut Work::default(), &mut vec![]).unwrap(), found);
+            last = found.value;
+            early += u32::from(limit == 0 && !found.proven());
+            late += u32::from(limit == 100_000 && found.proven());
+        }
+    }
+    assert!(early > 0 && late >= cases(40));
+}
+
+/// What the loop of the paper finds: every placement of the core, an assignment each.
+fn loop_of_the_paper(problem: &Problem) -> f64 {
+    let (n, links) = (problem.items(), problem.links);
+    let leaves: Vec<usize> = (0..n).filter(|&i| links.in_core(i).is_none()).collect();
+    let (mut solver, mut best) = (assignment::Work::default(), f64::NEG_INFINITY);
+    ordain::structure::exhaustive::injections(n, links.core().len(), &mut |p| {
+        let mut value = 0.0;
+        for (c, &item) in links.core().iter().enumerate() {
+            value += problem.linear(item as usize, p[c] as usize);
+            for (d, &other) in links.core().iter().enumerate().take(c) {
+                value += links.row(c)[other as usize] * problem.design.at(p[c] as usize, p[d] as usize);
+            }
+        }
+        let mut costs = vec![];
+        for &i in &leaves {
+            for j in (0..n).filter(|&j| !p.contains(&(j as u32))) {
+                let pairs: f64 =
+                    p.iter().enumerate().map(|(c, &q)| links.row(c)[i] * problem.design.at(q as usize, j)).sum();
+                costs.push(-(problem.linear(i, j) + pairs));
+            }
+        }
+        value -= assignment::solve(&costs, leaves.len(), leaves.len(), &mut solver).unwrap().cost;
+        best = if value > best { value } else { best };
+    });
+    best
+}
+
+#[test]
+fn boxes_equal_the_loop_of_the_paper() {
+    let (mut random, mut work, mut places) = (Random::new(11), Work::default(), vec![]);
+    for round in 0..cases(12) {
+        let (n, core) = [(24, 1), (16, 2), (11, 3)][round as usize % 3];
+        let mut case = case(&mut random, n, n, core);
+        case.pins.clear();
+        case.extra.iter_mut().for_each(|x| *x = if x.is_finite() { *x } else { 0.0 });
+        let near_ones = |at: usize| (-((at / n).abs_diff(at % n) as f64) / 3.0).exp();
+        if round % 2 == 0 {
+            case.design = Design::matrix(n, (0..n * n).map(near_ones).collect()).unwrap();
+        } else {
+            case.design = Design::distance(n);
+        }
+        let problem = case.problem();
+        let best = problem.best(UNLIMITED, &mut work, &mut places).unwrap();
+        assert!(near(best.value, loop_of_the_paper(&problem), 1e-11), "round {round}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let (design, links) = (Design::distance(3), Links::new(4, &[1], &[0.5; 4]).unwrap());
+    let (scores, discounts) = ([1.0, 2.0, 3.0, 4.0], [1.0, 0.5, 0.0]);
+    let right =
+        Problem { scores: &scores, discounts: &discounts, design: &design, links: &links, extra: &[], pins: &[] };
+    let said = |problem: &Problem| {
+        let (mut work, mut places, mut sums, mut values) = (Work::default(), vec![], Sums::default(), vec![]);
+        let error = problem.best(UNLIMITED, &mut work, &mut places).unwrap_err().to_string();
+        assert_eq!(problem.log_sum(&mut work, &mut sums).unwrap_err().to_string(), error);
+        assert_eq!(problem.forced(&mut work, &mut values).unwrap_err().to_string(), error);
+        error
+    };
+    assert!(said(&Problem { pins: &[(0, 1), (3, 1)], ..right }).contains("items 0 and 3 pinned at place 1"));
+    assert!(said(&Problem { pins: &[(0, 1), (0, 2)], ..right }).contains("item 0 pinned at 1 and at 2"));
+    assert!(said(&Problem { pins: &[(4, 1)], ..right }).contains("item 4 at 1"));
+    assert!(said(&Problem { pins: &[(0, 2), (1, 2), (2, 2)], ..right }).contains("3 items that may stand in the tail"));
+    let none = f64::NEG_INFINITY;
+    let mut extra = [0.0; 12];
+    extra[3..6].fill(none);
+    assert!(said(&Problem { extra: &extra, ..right }).contains("item 1, for which every place is excluded"));
+    let mut extra = [0.0; 12];
+    (0..4).for_each(|i| extra[i * 3] = none);
+    assert!(said(&Problem { extra: &extra, ..right }).contains("place 0 (from 0), from which every item is excluded"));
+    assert!(said(&Problem { scores: &[f64::NAN, 0.0, 0.0, 0.0], ..right }).contains("a score is not a finite number"));
+    assert!(said(&Problem { discounts: &[1.0, f64::INFINITY, 0.0], ..right }).contains("a discount is not"));
+    assert!(said(&Problem { scores: &[1e300; 4], ..right }).contains("the score of an order is not"));
+    extra[1] = f64::NAN;
+    assert!(said(&Problem { extra: &extra, ..right }).contains("an extra term"));
+    assert!(said(&Problem { discounts: &[1.0], ..right }).contains("3 discounts"));
+    assert!(said(&Problem { extra: &[1.0], ..right }).contains("4 x 3 extra terms"));
+    assert!(said(&Problem { scores: &[1.0; 5], ..right }).contains("links of 5 items"));
+    assert!(said(&Problem { scores: &[1.0], ..right }).contains("a design of 3 classes"));
+    for (error, part) in [
+        (Design::matrix(2, vec![0.0, 1.0, 2.0, 0.0]).unwrap_err(), "a symmetric design"),
+        (Design::matrix(2, vec![0.0; 3]).unwrap_err(), "2 x 2 numbers"),
+        (Design::matrix(1, vec![f64::NAN]).unwrap_err(), "not a finite number"),
+        (Design::product(&[1e200, 1e200]).unwrap_err(), "a product of two discounts"),
+        (Links::new(3, &[0, 0], &[0.0; 6]).unwrap_err(), "different items"),
+        (Links::new(3, &[3], &[0.0; 3]).unwrap_err(), "different items"),
+        (Links::new(3, &[0], &[f64::NAN; 3]).unwrap_err(), "a link is not"),
+        (Links::of_flow(3, &[0], &[0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]).unwrap_err(), "between items 1 and 2"),
+    ] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    let many = Design::distance(20);
+    let zeros = vec![0.0; 20];
+    let (links, mut work) = (Links::none(30), Work::default());
+    let long = Problem { scores: &[0.0; 30], discounts: &zeros, design: &many, links: &links, extra: &[], pins: &[] };
+    let error = long.log_sum(&mut work, &mut Sums::default()).unwrap_err().to_string();
+    assert!(error.contains("at most 16"), "{error}");
+}
+
+#[test]
+fn work_is_stopped_when_asked() {
+    let mut random = Random::new(13);
+    let scores: Vec<f64> = (0..60).map(|_| random.normal()).collect();
+    let g: Vec<f64> = (0..180).map(|_| random.normal()).collect();
+    let links = Links::new(60, &[1, 2, 3], &g).unwrap();
+    for classes in [8, 60] {
+        let (design, discounts) = (Design::distance(classes), vec![1.0; classes]);
+        let problem =
+            Problem { scores: &scores, discounts: &discounts, design: &design, links: &links, extra: &[], pins: &[] };
+        let mut work = Work::default().stopped_by(ordain::Interrupt::when(|| true));
+        let (mut places, mut values, mut sums) = (vec![], vec![], Sums::default());
+        assert!(matches!(problem.best(UNLIMITED, &mut work, &mut places), Err(Error::Interrupted)));
+        assert!(matches!(problem.forced(&mut work, &mut values), Err(Error::Interrupted)));
+        if classes == 8 {
+            assert!(matches!(problem.log_sum(&mut work, &mut sums), Err(Error::Interrupted)));
+        }
     }
 }

@@ -20,6 +20,7 @@ mod list;
 mod reduced;
 mod sum;
 mod walk;
+mod whole;
 
 pub use crate::structure::ranking::design::Design;
 pub use crate::structure::ranking::links::{Links, MOST_CORE};
@@ -105,13 +106,15 @@ pub struct Work {
     lists: list::Lists,
     summing: sum::Summing,
     force: forced::Force,
+    whole: whole::Whole,
 }
 
 impl Work {
     /// The same, but it asks whether to stop.
     pub fn stopped_by(mut self, stop: Interrupt) -> Self {
         self.lists.walk.stopped_by(stop.clone());
-        self.summing.stopped_by(stop);
+        self.summing.stopped_by(stop.clone());
+        self.whole.stopped_by(stop);
         self
     }
 }
@@ -186,8 +189,11 @@ impl Problem<'_> {
     /// [`Error::Data`] for sizes that do not fit, and where pins and excluded places leave no order;
     /// [`Error::NotFinite`]; [`Error::Interrupted`].
     pub fn best(&self, limit: u64, work: &mut Work, places: &mut Vec<u32>) -> Result<Best> {
-        let _ = limit;
-        self.best_list(Search::Bounded, work, places)
+        if !self.is_whole() {
+            return self.best_list(Search::Bounded, work, places);
+        }
+        self.check()?;
+        work.whole.best(self, limit, places)?.ok_or_else(|| self.no_order())
     }
 
     /// [`Problem::best`] of a list on a given way.
