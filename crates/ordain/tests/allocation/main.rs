@@ -6,5 +6,6 @@ mod best_matching;
 mod counting;
 mod partial_matchings;
 mod permanents;
+mod ranking;
 mod risk;
 mod star;

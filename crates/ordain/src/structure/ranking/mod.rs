@@ -20,6 +20,7 @@ mod list;
 mod reduced;
 mod sum;
 mod walk;
+mod weights;
 mod whole;
 
 pub use crate::structure::ranking::design::Design;
@@ -180,9 +181,44 @@ impl Problem<'_> {
     /// w_i(j; p) = s_i c_j + e_i(j) + Σ_c g_ci D(p_c, j)
     /// ```
     ///
-    /// \[QAP\] section 3, where it costs O(N^(C+3)). For top-k lists the answer is always proven. Whole rankings are
-    /// searched until `limit` is used up, in assignments solved or as much other work; then the answer carries what no
-    /// order can exceed. Of equal orders one is returned, the same at every call.
+    /// \[QAP\] section 3, where it costs O(N^(C+3)). Of equal orders one is returned, the same at every call.
+    ///
+    /// **Top-k lists** go through the placements of the core on k places and the tail, some k^C. Each is an assignment of
+    /// its K open places, O(n K + K⁴): the K + 1 best items of each place are enough. Placements whose largest terms
+    /// together do not exceed the best so far are left out. The answer is always proven.
+    ///
+    /// **Whole rankings** have N^C placements, each an assignment of N items. Prices `v` of places bound the placements
+    /// that are not solved:
+    ///
+    /// ```text
+    /// B(p; v) = f(p) + Σ_{j not in p} v_j + Σ_i max_{j not in p} [ w_i(j; p) − v_j ]  ≥  the best order with the core at p
+    /// ```
+    ///
+    /// A bound costs O(N C) for `D = |k − l|`, where the best place of each item between two core items is a running
+    /// maximum, and O(N²) otherwise. Boxes of placements are halved, each with the prices of its best placement. Where `D`
+    /// depends on `k − l` and more than 30 % of the placements survive, prices that follow the core are fitted.
+    /// The search ends when `limit` is used up, in assignments solved or as much other work; then the answer carries
+    /// what no order can exceed. A `D` without structure prunes little.
+    ///
+    /// ```
+    /// use ordain::structure::ranking::{Design, Links, Problem, UNLIMITED, Work, order};
+    ///
+    /// // a whole ranking of four items, of which 0 and 3 want to be far apart
+    /// let links = Links::new(4, &[3], &[1.0, 0.0, 0.0, 0.0])?;
+    /// let problem = Problem {
+    ///     scores: &[1.0, 0.9, 0.2, 0.1],
+    ///     discounts: &[1.0, 0.6, 0.5, 0.4],
+    ///     design: &Design::distance(4),
+    ///     links: &links,
+    ///     extra: &[],
+    ///     pins: &[(1, 0)], // item 1 is known to lead
+    /// };
+    /// let mut places = vec![];
+    /// let best = problem.best(UNLIMITED, &mut Work::default(), &mut places)?;
+    /// assert_eq!(order(&places), [1, 0, 2, 3]);
+    /// assert!(best.proven() && (best.value - (0.9 + 0.6 + 0.1 + 0.04 + 2.0)).abs() < 1e-15);
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -208,9 +244,29 @@ impl Problem<'_> {
         Ok(Best { value, bound: value })
     }
 
-    /// `log Z = log Σ_π exp f(π)`, with the probabilities of places and the expectations of the links.
+    /// `log Z = log Σ_π exp f(π)`, with the probabilities of places and the expectations of the links: the exact
+    /// likelihood of orders and its slopes. Items of the tail are not told apart.
     ///
-    /// For at most [`MOST_SUM`] head places.
+    /// Each placement of the core is a sum over lists as in [`places`](crate::structure::matching::places): items one by
+    /// one, with the sets of open places as states, O(n K 2^K) and some k^C placements; at most [`MOST_SUM`] head places.
+    /// Weights are divided by the prices of the best list, so that the best list weighs 1 and no item more than 1
+    /// anywhere. Placements that weigh less than e^−60 of the best list are left out.
+    ///
+    /// ```
+    /// use ordain::structure::ranking::{Design, Links, Problem, Sums, Work};
+    ///
+    /// // two items and one head place: either leads, and they are one step apart
+    /// let (design, links) = (Design::distance(2), Links::new(2, &[0], &[0.0, 0.7])?);
+    /// let problem = Problem {
+    ///     scores: &[1.0, 0.0], discounts: &[1.0, 0.0], design: &design, links: &links, extra: &[], pins: &[]
+    /// };
+    /// let mut sums = Sums::default();
+    /// let log_z = problem.log_sum(&mut Work::default(), &mut sums)?;
+    /// assert!((log_z - (0.7 + (1f64.exp() + 1.0).ln())).abs() < 1e-15);
+    /// assert!((sums.marginals[0] - 1f64.exp() / (1f64.exp() + 1.0)).abs() < 1e-15);
+    /// assert!((sums.pairs[1] - 1.0).abs() < 1e-15);
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -233,6 +289,22 @@ impl Problem<'_> {
     /// The best value of an order with item i at class j, for all i and j: `n × m`, row by row; −∞ where there is none.
     /// Returns the largest.
     ///
+    /// For each placement of the core, with the best list known: who is forced to place j displaces its item, which
+    /// displaces another, until the place is reached that was left. The least loss of such a chain between any two
+    /// places is a shortest path (Floyd and Warshall, O(K³)), so that all items at all places cost O(n K) more. By
+    /// placements, as top-k lists; for whole rankings of more than some 20 items that is slow.
+    ///
+    /// ```
+    /// use ordain::structure::ranking::{Design, Links, Problem, Work};
+    /// let (design, links) = (Design::distance(2), Links::none(2));
+    /// let problem =
+    ///     Problem { scores: &[1.0, 2.0], discounts: &[1.0, 0.0], design: &design, links: &links, extra: &[], pins: &[] };
+    /// let mut values = vec![];
+    /// assert_eq!(problem.forced(&mut Work::default(), &mut values)?, 2.0);
+    /// assert_eq!(values, [1.0, 2.0, 2.0, 1.0]); // item 0 leads, item 0 below, item 1 leads, item 1 below
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`Problem::best`].
@@ -243,14 +315,13 @@ impl Problem<'_> {
     }
 }
 
-/// The items at the head places, in order, and then those of the tail, ascending.
+/// All items by their place: those of the head in order, then those of the tail, ascending.
 ///
 /// ```
-/// assert_eq!(ordain::structure::ranking::order(&[2, 0, 1, 2], 3), [1, 2, 0, 3]);
+/// assert_eq!(ordain::structure::ranking::order(&[2, 0, 1, 2]), [1, 2, 0, 3]);
 /// ```
-pub fn order(places: &[u32], classes: usize) -> Vec<u32> {
-    debug_assert!(places.iter().all(|&place| (place as usize) < classes.max(1)));
+pub fn order(places: &[u32]) -> Vec<u32> {
     let mut items: Vec<u32> = (0..places.len() as u32).collect();
-    items.sort_by_key(|&i| (places[i as usize], i));
+    items.sort_by_key(|&i| places[i as usize]);
     items
 }

@@ -4,6 +4,7 @@ use super::fill::Fill;
 use super::list::Lists;
 use super::reduced::Reduced;
 use super::walk::{At, Visit};
+use super::weights::Weights;
 use super::{Problem, Sums};
 use crate::error::{Interrupt, Result};
 use crate::structure::matching::places;
@@ -16,6 +17,7 @@ const NEGLIGIBLE: f64 = 60.0;
 pub(super) struct Summing {
     sweep: places::Work,
     fill: Fill,
+    weights: Weights,
     /// The value of the best list, and the logarithm of the most lists of a placement.
     top: f64,
     many: f64,
@@ -28,7 +30,6 @@ pub(super) struct Summing {
     core: Vec<f64>,
     inside: Vec<f64>,
     pairs: Vec<f64>,
-    lift: Vec<f64>,
     /// The design against the tail: `D(j, l) − D(tail, l)` for class l and free place j, and `D(tail, l)`.
     slopes: Vec<f64>,
     tail: Vec<f64>,
@@ -85,18 +86,8 @@ impl Summing {
         if k == 0 {
             return Ok(1.0);
         }
-        self.lift.clear();
-        self.lift.resize(n, 0.0);
-        self.fill.paid.iter().for_each(|&(i, u)| self.lift[i as usize] = u);
         let (weights, stay) = self.sweep.tables(n, k);
-        stay.fill(1.0);
-        self.fill.paid.iter().for_each(|&(i, u)| stay[i as usize] = (-u).exp());
-        reduced.must.iter().for_each(|&i| stay[i as usize] = 0.0);
-        for (j, (row, price)) in at.rows.chunks_exact(n).zip(&self.fill.price).enumerate() {
-            for (i, (a, lift)) in row.iter().zip(&self.lift).enumerate() {
-                weights[i * k + j] = (a - lift - price).exp();
-            }
-        }
+        self.weights.fill(reduced, at, &self.fill, weights, stay);
         self.one.resize(self.one.len().max(n * k), 0.0);
         self.sweep.sweep_short(n, k, &mut self.one[..n * k])
     }
@@ -168,6 +159,7 @@ impl Summing {
             self.tail.push(d[tail]);
             self.design.extend_from_slice(d);
         }
+        self.weights.set(reduced, &self.slopes);
     }
 
     /// Turns the sums into probabilities.

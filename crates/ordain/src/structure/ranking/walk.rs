@@ -14,8 +14,6 @@ pub(super) struct At<'a> {
     pub(super) open: &'a [u32],
     /// `a_ij(p)`: a row of leaves per open place, in the order of `open`.
     pub(super) rows: &'a mut [f64],
-    /// The largest of each row.
-    pub(super) most: &'a [f64],
 }
 
 /// What is done at each placement.
@@ -116,7 +114,7 @@ impl Walk {
             if open.len() > reduced.leaves.len() || visit.skip(bound) {
                 return Ok(());
             }
-            return visit.visit(reduced, &mut At { core: &self.core, value, open, rows, most });
+            return visit.visit(reduced, &mut At { core: &self.core, value, open, rows });
         }
         let last = depth + 1 == reduced.core();
         self.rank(problem, reduced, depth, value, last);

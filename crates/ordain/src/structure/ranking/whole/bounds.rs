@@ -46,8 +46,8 @@ impl Prices<'_> {
         out.clear();
         out.extend_from_slice(self.fixed);
         if !self.follow.is_empty() {
-            for c in 0..square.core() {
-                (0..out.len()).for_each(|j| out[j] += self.moving(square, c, j, p[c]));
+            for (c, &q) in p[..square.core()].iter().enumerate() {
+                out.iter_mut().enumerate().for_each(|(j, v)| *v += self.moving(square, c, j, q));
             }
         }
     }
@@ -90,7 +90,6 @@ const LANES: usize = 8;
 #[inline(always)]
 fn close(best: &[f64], between: &mut [f64], moved: &[f64], g: &[f64], x: f64, behind: &[f64], here: &[f64]) -> f64 {
     let mut sums = [0.0; LANES];
-    let n = best.len();
     let (best, moved, g) = (best.as_chunks::<LANES>(), moved.as_chunks::<LANES>(), g.as_chunks::<LANES>());
     let (behind, here) = (behind.as_chunks::<LANES>(), here.as_chunks::<LANES>());
     let (blocks, rest) = between.as_chunks_mut::<LANES>();
@@ -104,11 +103,11 @@ fn close(best: &[f64], between: &mut [f64], moved: &[f64], g: &[f64], x: f64, be
         }
     }
     let mut sum = 0.0;
-    for l in 0..n % LANES {
+    for (l, between) in rest.iter_mut().enumerate() {
         let by = g.1[l] * x;
-        let left = greater(best.1[l], rest[l] - moved.1[l]) + by;
+        let left = greater(best.1[l], *between - moved.1[l]) + by;
         sum += greater(left, behind.1[l] - (moved.1[l] + by));
-        rest[l] = greater(rest[l], here.1[l]);
+        *between = greater(*between, here.1[l]);
     }
     sums.iter().sum::<f64>() + sum
 }
@@ -172,8 +171,8 @@ impl Bounds {
                 let sign = if left >> c & 1 == 1 { 1.0 } else { -1.0 };
                 self.row.iter_mut().zip(g).for_each(|(slope, g)| *slope += sign * g);
             }
-            for j in 0..f {
-                let (x, v) = (x(j), prices[j]);
+            for (j, &v) in prices.iter().enumerate() {
+                let x = x(j);
                 let linear = &square.linear[j * n..(j + 1) * n];
                 self.lines.extend(linear.iter().zip(&self.row).map(|(w, slope)| w - v + slope * x));
             }
@@ -338,5 +337,61 @@ impl Bounds {
 fn raise_two(most: &mut [f64], row: &[f64], g: [&[f64]; 2], by: [f64; 2], less: f64) {
     for (((most, w), a), b) in most.iter_mut().zip(row).zip(g[0]).zip(g[1]) {
         *most = greater(*most, w + by[0] * a + by[1] * b - less);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+    use crate::structure::ranking::{Design, Links, Problem};
+
+    /// Every way to the bounds gives the same, none below the best order, and its own prices give that order.
+    #[test]
+    fn bounds_are_bounds() {
+        let (mut random, mut square, mut bounds) = (Random::new(2), Square::default(), Bounds::default());
+        for round in 0..60 {
+            let (n, core, distance) = (4 + random.below(4), 1 + random.below(3), round % 2 == 0);
+            let mut normal = |len: usize| (0..len).map(|_| random.normal()).collect::<Vec<f64>>();
+            let (scores, discounts, by) = (normal(n), normal(n), normal(n));
+            let (g, mut extra, fixed) = (normal(core * n), normal(n * n), normal(n));
+            let follow = if distance { vec![] } else { normal(core * (2 * n - 1)) };
+            extra[round % (n * n)] = f64::NEG_INFINITY;
+            let table = (0..n * n).map(|at| by[(at / n).abs_diff(at % n)]).collect();
+            let design = if distance { Design::distance(n) } else { Design::matrix(n, table).unwrap() };
+            let links = Links::new(n, &(0..core as u32).collect::<Vec<u32>>(), &g).unwrap();
+            let pins = [(n as u32 - 1, round as u32 % n as u32)];
+            let pins = if round % 3 == 0 && core < n - 1 { &pins[..] } else { &[] };
+            let problem =
+                Problem { scores: &scores, discounts: &discounts, design: &design, links: &links, extra: &extra, pins };
+            square.set(&problem);
+            let f = square.free.len();
+            let follow = &follow[..if f == n { follow.len() } else { 0 }];
+            let prices = Prices { fixed: &fixed[..f], follow };
+            let region = Region { low: [0; MOST_CORE], high: [f - 1; MOST_CORE] };
+            let mut all = vec![];
+            bounds.pass(&square, &region, &prices, false, &mut |p, bound| all.push((*p, bound)));
+            assert_eq!(all.len(), (f - core + 1..=f).product::<usize>());
+            if distance {
+                let mut other = vec![];
+                bounds.pass(&square, &region, &prices, true, &mut |p, bound| other.push((*p, bound)));
+                other.sort_by_key(|x| x.0);
+                assert!(other.len() == all.len());
+                assert!(all.iter().zip(&other).all(|(a, b)| a.0 == b.0 && same(a.1, b.1)));
+            }
+            for (p, bound) in all {
+                assert!(same(bound, bounds.one(&square, &p, &prices)));
+                let mut at = vec![];
+                prices.at(&square, &p, &mut at);
+                let Some(solved) = square.solve(&p, &at).unwrap() else { continue };
+                assert!(bound >= solved.value - 1e-9);
+                let own = Prices { fixed: &solved.prices, follow: &[] };
+                assert!(same(bounds.one(&square, &p, &own), solved.value));
+            }
+        }
+    }
+
+    fn same(a: f64, b: f64) -> bool {
+        a.total_cmp(&b).is_eq() || (a - b).abs() <= 1e-9
     }
 }

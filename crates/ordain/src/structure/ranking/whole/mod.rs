@@ -292,9 +292,9 @@ fn around(whole: &Region, core: usize, left: &[u32]) -> Region {
     let mut region = Region { low: [usize::MAX; MOST_CORE], high: [0; MOST_CORE] };
     for &at in left {
         let p = placement(whole, core, at as usize);
-        for c in 0..core {
-            region.low[c] = region.low[c].min(p[c]);
-            region.high[c] = region.high[c].max(p[c]);
+        for (c, &q) in p[..core].iter().enumerate() {
+            region.low[c] = region.low[c].min(q);
+            region.high[c] = region.high[c].max(q);
         }
     }
     region
