@@ -10,14 +10,8 @@ from . import _ordain, datasets, matching, metrics, ranking, tagging
 from ._base import classes
 from ._compat import ConvergenceWarning, NotFittedError
 from ._ordain import FormatError, __version__
-from ._structure import (
-    linear_assignment,
-    permanent,
-    sample_matchings,
-    star_argmax,
-    star_marginals,
-    top_k_marginals,
-)
+from ._star import star_argmax, star_marginals, star_ranking, star_ranking_forced, star_ranking_marginals
+from ._structure import linear_assignment, permanent, sample_matchings, top_k_marginals
 from .datasets import make_matching, make_ranking, make_tagging, read_letor, read_matching, read_multilabel
 from .matching import *  # noqa: F403
 from .ranking import *  # noqa: F403
@@ -63,6 +57,9 @@ __all__ = [
     "sample_matchings",
     "star_argmax",
     "star_marginals",
+    "star_ranking",
+    "star_ranking_forced",
+    "star_ranking_marginals",
     "top_k_marginals",
 ]
 __all__ += matching.__all__

@@ -27,6 +27,20 @@ _Coded: TypeAlias = tuple[_Ints, list[str]]
 # column, both values, the difference after scaling, the weight and their product
 _Reason: TypeAlias = tuple[int, float, float, float, float, float]
 _Nulls: TypeAlias = tuple[_Doubles, _Doubles] | None
+# labels, and their value
+_Set: TypeAlias = tuple[_Ints, float]
+# scores, links, core, k, discounts, the name of a design, its matrix, extra terms, items at places
+_Given: TypeAlias = tuple[
+    _Doubles,
+    _Doubles,
+    list[int],
+    int | None,
+    _Doubles | None,
+    str,
+    _Doubles | None,
+    _Doubles | None,
+    list[tuple[int, int]],
+]
 _Path: TypeAlias = str | os.PathLike[str]
 
 __all__ = [
@@ -56,6 +70,9 @@ __all__ = [
     "settings",
     "star_argmax",
     "star_marginals",
+    "star_ranking",
+    "star_ranking_forced",
+    "star_ranking_marginals",
     "top_k_marginals",
 ]
 __version__: str
@@ -248,5 +265,18 @@ def permanent(
 ) -> tuple[float, _Doubles, str, float | None, str]: ...
 def sample_matchings(weights: _Doubles, count: int, null: _Nulls, method: str, seed: int) -> _Ints: ...
 def top_k_marginals(scores: _Doubles, k: int, discounts: _Doubles | None) -> tuple[float, _Doubles, _Doubles]: ...
-def star_argmax(scores: _Doubles, links: _Doubles, core: list[int], k: int) -> tuple[_Ints, float]: ...
-def star_marginals(scores: _Doubles, links: _Doubles, core: list[int], k: int) -> tuple[float, _Doubles]: ...
+def star_argmax(
+    scores: _Doubles,
+    links: _Doubles,
+    core: list[int],
+    k: int,
+    fixed: list[tuple[int, bool]],
+    second: bool,
+    forced: bool,
+) -> tuple[_Set, _Set | None, tuple[_Doubles, _Doubles] | None]: ...
+def star_marginals(
+    scores: _Doubles, links: _Doubles, core: list[int], k: int, fixed: list[tuple[int, bool]]
+) -> tuple[float, _Doubles]: ...
+def star_ranking(given: _Given, limit: int | None) -> tuple[_Ints, float, float]: ...
+def star_ranking_marginals(given: _Given) -> tuple[float, _Doubles, _Doubles]: ...
+def star_ranking_forced(given: _Given) -> _Doubles: ...

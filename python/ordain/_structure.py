@@ -1,4 +1,4 @@
-"""The computational core on its own: matchings, head places of lists, and sets of labels, from plain arrays."""
+"""The computational core on its own: matchings and head places of lists, from plain arrays."""
 
 from __future__ import annotations
 
@@ -39,24 +39,6 @@ class TopK(NamedTuple):
     marginals: Doubles
     #: The probability of each item to be among the first k.
     first_k: Doubles
-
-
-class LabelSet(NamedTuple):
-    """A set of labels and its value."""
-
-    #: The labels, ascending.
-    labels: Ints
-    #: The sum of their scores and of the links between them.
-    value: float
-
-
-class LabelSum(NamedTuple):
-    """The sum over all sets of labels."""
-
-    #: The logarithm of the sum.
-    log_z: float
-    #: The probability of each label to be in the set.
-    marginals: Doubles
 
 
 def _array(values: Any, what: str, ndim: int) -> Doubles:
@@ -151,44 +133,11 @@ def top_k_marginals(scores: Any, k: int, *, discounts: Any = None) -> TopK:
     return TopK(*_ordain.top_k_marginals(values, _whole(k, "k", 0), worth))
 
 
-def star_argmax(scores: Any, links: Any, core: Any, k: int) -> LabelSet:
-    """The best set of `k` labels where every link touches a small core of labels.
-
-    A set is worth the sum of its `scores` and of the links inside it: `links[c, j]` is what label `core[c]` and label
-    `j` are worth together. A pair inside the core is read from the row of the label that comes first in `core`, and
-    what a label has to itself is not read. Of equal sets the same is returned at every call.
-
-    Exact. Costs O(2^c n) at worst for a core of c labels, at most 20, and mostly far less.
-    """
-    values, table, labels = _star(scores, links, core)
-    return LabelSet(*_ordain.star_argmax(values, table, labels, _whole(k, "k", 0)))
-
-
-def star_marginals(scores: Any, links: Any, core: Any, k: int) -> LabelSum:
-    """The sum over all sets of `k` labels of `exp` of their worth, as in `star_argmax`; the probability of each label.
-
-    Exact. Costs O(2^c n k) for a core of c labels, at most 10.
-    """
-    values, table, labels = _star(scores, links, core)
-    return LabelSum(*_ordain.star_marginals(values, table, labels, _whole(k, "k", 0)))
-
-
-def _star(scores: Any, links: Any, core: Any) -> tuple[Doubles, Doubles, list[int]]:
-    values = _array(scores, "scores", 1)
-    labels = [_whole(label, "core", 0) for label in core]
-    table = _array(links, "links", 2) if len(labels) else np.empty((0, len(values)))
-    return values, table, labels
-
-
 __all__ = [
-    "LabelSet",
-    "LabelSum",
     "MatchingSum",
     "TopK",
     "linear_assignment",
     "permanent",
     "sample_matchings",
-    "star_argmax",
-    "star_marginals",
     "top_k_marginals",
 ]

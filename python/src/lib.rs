@@ -9,6 +9,7 @@ mod matches;
 mod metric;
 mod model;
 mod rank;
+mod star;
 mod structure;
 mod work;
 
@@ -53,9 +54,9 @@ mod _ordain {
     #[pymodule_export]
     use super::rank::{Ranker, fit_rank};
     #[pymodule_export]
-    use super::structure::{
-        linear_assignment, permanent, sample_matchings, star_argmax, star_marginals, top_k_marginals,
-    };
+    use super::star::{star_argmax, star_marginals, star_ranking, star_ranking_forced, star_ranking_marginals};
+    #[pymodule_export]
+    use super::structure::{linear_assignment, permanent, sample_matchings, top_k_marginals};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

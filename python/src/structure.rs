@@ -1,4 +1,4 @@
-//! The computational core on its own: assignments, sums over matchings and samples of them, head places, sets of labels.
+//! The computational core on its own: assignments, sums over matchings and samples of them, head places.
 
 use crate::raised;
 use crate::work::stoppable;
@@ -11,8 +11,6 @@ use ordain::structure::matching::assignment::{self, Work};
 use ordain::structure::matching::graph::Graph;
 use ordain::structure::matching::samples::Samples;
 use ordain::structure::matching::{Accuracy, Engine, best, chain, engine, huber_law, places, subsets};
-use ordain::structure::star::sum::{StarSum, SumWork};
-use ordain::structure::star::{MaxWork, Star, Subsets};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -21,12 +19,12 @@ use std::cell::RefCell;
 /// From this many costs on, the interpreter lock is let go; below, that costs more than it is worth.
 const LARGE: usize = 2500;
 /// Work of fewer steps than this, and sums over so few items, are over before a thread of their own would have begun.
-const SHORT: usize = 1 << 20;
+pub(crate) const SHORT: usize = 1 << 20;
 const FEW: usize = 10;
 /// The largest cost in size.
 const LARGEST: f64 = 1e300;
 /// The largest score or log-weight in size: beyond, a double does not hold differences of 1, which probabilities are about.
-const STEEPEST: f64 = 1e15;
+pub(crate) const STEEPEST: f64 = 1e15;
 
 thread_local! {
     /// Scratch for small problems, where to allocate it costs as much as to solve them.
@@ -415,7 +413,7 @@ pub(crate) fn top_k_marginals<'py>(
     Ok((log_z, all.into_pyarray(py).reshape([n, k])?, first.into_pyarray(py)))
 }
 
-fn check_finite(what: &str, values: &[f64]) -> PyResult<()> {
+pub(crate) fn check_finite(what: &str, values: &[f64]) -> PyResult<()> {
     match values.iter().position(|x| x.is_nan() || x.abs() > STEEPEST) {
         Some(at) => Err(PyValueError::new_err(format!(
             "{what}[{at}]: expected a number of at most {STEEPEST:e} in size, found {}",
@@ -423,62 +421,4 @@ fn check_finite(what: &str, values: &[f64]) -> PyResult<()> {
         ))),
         None => Ok(()),
     }
-}
-
-fn star(scores: &[f64], links: &PyReadonlyArray2<'_, f64>, core: &[i64]) -> PyResult<Star> {
-    let n = scores.len();
-    check_finite("scores", scores)?;
-    if links.shape() != [core.len(), n] {
-        return Err(PyValueError::new_err(format!(
-            "links: expected the shape ({}, {n}), a row for each label of the core and a column for each label, found {:?}",
-            core.len(),
-            links.shape()
-        )));
-    }
-    let labels: Option<Vec<u32>> = core.iter().map(|&label| u32::try_from(label).ok()).collect();
-    let Some(labels) = labels.filter(|labels| labels.iter().all(|&label| (label as usize) < n)) else {
-        return Err(PyValueError::new_err(format!("core: expected labels from 0 to {}, found {core:?}", n as i64 - 1)));
-    };
-    Star::new(n, &labels, links.as_slice()?).map_err(raised)
-}
-
-/// The labels of the best set, ascending, and its value.
-#[pyfunction]
-pub(crate) fn star_argmax<'py>(
-    py: Python<'py>,
-    scores: PyReadonlyArray1<'py, f64>,
-    links: PyReadonlyArray2<'py, f64>,
-    core: Vec<i64>,
-    k: usize,
-) -> PyResult<(Bound<'py, PyArray1<i64>>, f64)> {
-    let scores = scores.as_slice()?;
-    let star = star(scores, &links, &core)?;
-    let (labels, value) = py
-        .detach(|| {
-            let mut set = vec![];
-            let value = star.max(scores, &Subsets { k, clamp: &[] }, &mut MaxWork::default(), &mut set)?;
-            Ok((set.into_iter().map(i64::from).collect::<Vec<i64>>(), value))
-        })
-        .map_err(raised)?;
-    Ok((labels.into_pyarray(py), value))
-}
-
-/// `log Z` and the probability of each label.
-#[pyfunction]
-pub(crate) fn star_marginals<'py>(
-    py: Python<'py>,
-    scores: PyReadonlyArray1<'py, f64>,
-    links: PyReadonlyArray2<'py, f64>,
-    core: Vec<i64>,
-    k: usize,
-) -> PyResult<(f64, Bound<'py, PyArray1<f64>>)> {
-    let scores = scores.as_slice()?;
-    let star = star(scores, &links, &core)?;
-    let (log_z, p) = stoppable(py, scores.len() << core.len().min(30) < SHORT, |stop| {
-        let mut p = vec![0.0; scores.len()];
-        let (sum, mut work) = (StarSum::new(&star)?, SumWork::default().stopped_by(stop));
-        let log_z = sum.log_sum(scores, &Subsets { k, clamp: &[] }, &mut work, &mut p, None)?;
-        Ok((log_z, p))
-    })?;
-    Ok((log_z, p.into_pyarray(py)))
 }

@@ -436,59 +436,6 @@ class TestTopK:
             ordain.top_k_marginals(np.zeros(3), 1.5)  # type: ignore[arg-type, unused-ignore]
 
 
-def slow_star(s: np.ndarray, links: np.ndarray, core: list[int], k: int) -> dict[tuple[int, ...], float]:
-    place = {label: c for c, label in enumerate(core)}
-    values = {}
-    for labels in itertools.combinations(range(len(s)), k):
-        value = float(s[list(labels)].sum())
-        for a, b in itertools.combinations(labels, 2):
-            c, d = place.get(a, len(core)), place.get(b, len(core))
-            if min(c, d) < len(core):
-                value += links[c, b] if c < d else links[d, a]
-        values[labels] = value
-    return values
-
-
-class TestStar:
-    def test_brute_force(self) -> None:
-        rng = RNG(41)
-        for at in range(150):
-            n = int(rng.integers(0, 7))
-            core = rng.permutation(n)[: rng.integers(0, 4)].tolist()
-            k = int(rng.integers(0, n + 1))
-            whole = at % 2 == 0
-            s = rng.integers(-2, 3, size=n).astype(float) if whole else rng.normal(size=n)
-            links = rng.integers(-2, 3, size=(len(core), n)).astype(float) if whole else rng.normal(size=(len(core), n))
-            values = slow_star(s, links, core, k)
-            found = ordain.star_argmax(s, links, core, k)
-            assert found.value == pytest.approx(max(values.values()), abs=1e-9)
-            assert values[tuple(found.labels.tolist())] == pytest.approx(found.value, abs=1e-9)
-            assert found.labels.dtype == np.int64
-            weights = np.exp(list(values.values()))
-            p = np.zeros(n)
-            for labels, weight in zip(values, weights / weights.sum(), strict=True):
-                p[list(labels)] += weight
-            total = ordain.star_marginals(s, links, core, k)
-            assert total.log_z == pytest.approx(np.log(weights.sum()), abs=1e-9)
-            np.testing.assert_allclose(total.marginals, p, atol=1e-9)
-
-    def test_refusals(self) -> None:
-        s, links = np.zeros(4), np.zeros((1, 4))
-        for function in (ordain.star_argmax, ordain.star_marginals):
-            with pytest.raises(ValueError, match="core: expected labels from 0 to 3"):
-                function(s, links, [4], 2)
-            with pytest.raises(ValueError, match="core: expected"):
-                function(s, links, [-1], 2)
-            with pytest.raises(ValueError, match="links: expected the shape"):
-                function(s, links, [0, 1], 2)
-            with pytest.raises(ValueError, match="cannot choose 5 labels"):
-                function(s, links, [0], 5)
-            with pytest.raises(ValueError, match=r"scores\[0\]"):
-                function([np.inf, 0, 0, 0], links, [0], 2)
-            with pytest.raises(ValueError, match="different labels"):
-                function(s, np.zeros((2, 4)), [1, 1], 2)
-
-
 def test_a_pair_of_nulls_is_a_tuple():
     weights = np.zeros((2, 2))
     for null in ([1.0, 5.0], np.array([1.0, 5.0])):
