@@ -69,7 +69,7 @@ class RankingSum(NamedTuple):
     log_z: float
     #: The probability of each item (row) at each place and in the tail (columns).
     marginals: Doubles
-    #: The expected design between each item (row) and each item of the core (column): the slopes of `log_z` by the links.
+    #: The expected design between each item (row) and each item of the core (column): slopes of `log_z` by the links.
     pairs: Doubles
 
 

@@ -7,7 +7,7 @@ use crate::random::Random;
 use crate::structure::ranking::MOST_CORE;
 
 /// Assignments per core item from which the model is fitted, and rounds of backfitting.
-const SAMPLES: usize = 16;
+pub(super) const SAMPLES: usize = 16;
 const ROUNDS: usize = 20;
 
 impl Whole {

@@ -19,8 +19,11 @@ const HELD: f64 = (1 << 21) as f64;
 const READ: f64 = 1e8;
 /// Where more than this share of all placements survives one price vector, prices that follow the core are fitted.
 const MANY: f64 = 0.3;
-/// The bounds of all placements of a box are found in the time of so many bounds of single ones.
+/// In the time of the bound of a single placement so many are found that stand in a box: for `|k − l|` and otherwise.
 const DENSE: f64 = 12.0;
+const DENSE_ANY: f64 = 1.5;
+/// Of fewer placements, prices that follow the core cost more than they save.
+const WORTH: usize = 8 * follow::SAMPLES;
 
 /// Buffers of whole rankings.
 #[derive(Default)]
@@ -156,7 +159,8 @@ impl Whole {
         let fixed = self.best.prices.clone();
         self.hold(&region, &fixed, true);
         let mut left = self.survivors(&region);
-        if toeplitz && self.follow.is_empty() && left.len() as f64 > MANY * region.volume(core) {
+        let many = left.len() as f64 > MANY * region.volume(core) && left.len() > WORTH * core;
+        if toeplitz && self.follow.is_empty() && many {
             self.fit_follow()?;
         }
         let fixed = self.less_follow(&self.best.p, &self.best.prices);
@@ -225,12 +229,12 @@ impl Whole {
             return Ok(());
         }
         let region = around(&whole, core, left);
-        if left.len() as f64 * DENSE > region.volume(core) {
+        let dense = if self.distance { DENSE } else { DENSE_ANY };
+        if left.len() as f64 * dense > region.volume(core) {
             self.spent += self.cost(&region);
             self.hold(&region, &fixed, false);
         } else {
-            let f = self.square.free.len() as f64;
-            self.spent += left.len() as f64 * DENSE / (3.0 * f);
+            self.spent += self.cost(&region) * left.len() as f64 * dense / region.volume(core);
             let prices = Prices { fixed: &fixed, follow: &self.follow };
             for &at in &*left {
                 let bound = self.bounds.one(&self.square, &placement(&whole, core, at as usize), &prices);
