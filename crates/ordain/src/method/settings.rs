@@ -3,6 +3,7 @@
 use super::{Choice, Positive};
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
+use crate::surrogate::lists::ListLoss;
 use crate::task::Setting;
 
 fn wrong(name: &str, expected: &str, found: &str) -> Error {
@@ -122,6 +123,17 @@ pub(super) fn one_of<T: Copy>(name: &'static str, value: &str, known: &[(&str, T
         .find(|(known, _)| *known == value)
         .map(|&(_, meaning)| meaning)
         .ok_or_else(|| Error::unknown(name, value, known.iter().map(|(known, _)| *known)))
+}
+
+/// What a wrong order costs.
+pub(super) fn list_loss(value: &str) -> Result<ListLoss> {
+    match value.strip_prefix("p@") {
+        Some(k) => Ok(ListLoss::Precision(count("loss", k)?)),
+        None => {
+            let known = [("ndcg", ListLoss::Ndcg), ("mrr", ListLoss::Mrr), ("wta", ListLoss::Wta)];
+            one_of("loss", value, &known)
+        }
+    }
 }
 
 /// Refuses a number of steps that is not above 0, and a scaling of matchings alone.

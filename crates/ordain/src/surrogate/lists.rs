@@ -223,6 +223,17 @@ pub enum ListLoss {
     Wta,
 }
 
+impl std::fmt::Display for ListLoss {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Self::Ndcg => f.write_str("ndcg"),
+            Self::Precision(k) => write!(f, "p@{k}"),
+            Self::Mrr => f.write_str("mrr"),
+            Self::Wta => f.write_str("wta"),
+        }
+    }
+}
+
 /// The margin between right orders and the worst wrong one of each list.
 ///
 /// ```text
@@ -252,35 +263,11 @@ impl ListMargin {
     /// The margin of lists; refuses grades that the loss has no meaning for.
     pub fn new<'a>(cases: ListCases, grades: impl IntoIterator<Item = &'a [f64]>, loss: ListLoss) -> Result<Self> {
         let mut worth = Vec::with_capacity(cases.lists.rows.len());
-        let refuse = |expected: &str, found: String| Err(Error::Data { expected: expected.into(), found });
         for (n, grades) in grades.into_iter().enumerate() {
             for l in cases.lists.of(n) {
-                let own: Vec<f64> =
-                    cases.lists.rows[cases.lists.span(l)].iter().map(|&row| grades[row as usize]).collect();
-                let relevant = own.iter().filter(|&&g| g > 0.0).count();
-                match loss {
-                    ListLoss::Ndcg => {
-                        if let Some(grade) = own.iter().find(|&&g| !(0.0..=500.0).contains(&g)) {
-                            return refuse("grades from 0 to 500 for loss=ndcg", format!("the grade {grade}"));
-                        }
-                        let gains: Vec<f64> = own.iter().map(|g| g.exp2() - 1.0).collect();
-                        let ideal: f64 = gains.iter().enumerate().map(|(j, gain)| gain * loss.value(j)).sum();
-                        worth.extend(gains.iter().map(|gain| if ideal > 0.0 { gain / ideal } else { 0.0 }));
-                    }
-                    ListLoss::Precision(k) => {
-                        let most = relevant.min(k).max(1) as f64;
-                        worth.extend(own.iter().map(|&g| if g > 0.0 { 1.0 / most } else { 0.0 }));
-                    }
-                    ListLoss::Mrr if relevant > 1 => {
-                        let found = format!("{relevant} in one");
-                        return refuse(
-                            "at most one relevant document in each list for loss=mrr (try loss=ndcg)",
-                            found,
-                        );
-                    }
-                    ListLoss::Mrr => worth.extend(own.iter().map(|&g| if g > 0.0 { 1.0 } else { 0.0 })),
-                    ListLoss::Wta => worth.extend(own.iter().map(|&g| if g >= own[0] { 1.0 } else { 0.0 })),
-                }
+                let rows = cases.lists.rows[cases.lists.span(l)].iter();
+                let own: Vec<f64> = rows.map(|&row| grades[row as usize]).collect();
+                worth.extend(loss.worth(&own, own.len())?);
             }
         }
         Ok(Self { cases, loss, worth })
@@ -293,8 +280,36 @@ impl ListMargin {
 }
 
 impl ListLoss {
+    /// What each document of a list is worth, by grades in descending order; places from `head` on (from 0) count nothing. Refuses grades that
+    /// the loss has no meaning for.
+    pub(crate) fn worth(self, grades: &[f64], head: usize) -> Result<Vec<f64>> {
+        let refuse = |expected: &str, found: String| Err(Error::Data { expected: expected.into(), found });
+        let relevant = grades.iter().filter(|&&g| g > 0.0).count();
+        let each = |worth: &dyn Fn(f64) -> f64| Ok(grades.iter().map(|&g| worth(g)).collect());
+        match self {
+            Self::Ndcg => {
+                if let Some(grade) = grades.iter().find(|&&g| !(0.0..=500.0).contains(&g)) {
+                    return refuse("grades from 0 to 500 for loss=ndcg", format!("the grade {grade}"));
+                }
+                let gain = |g: f64| g.exp2() - 1.0;
+                let ideal: f64 = grades.iter().take(head).enumerate().map(|(j, &g)| gain(g) * self.value(j)).sum();
+                each(&|g| if ideal > 0.0 { gain(g) / ideal } else { 0.0 })
+            }
+            Self::Precision(k) => {
+                let most = relevant.min(k).max(1) as f64;
+                each(&|g| if g > 0.0 { 1.0 / most } else { 0.0 })
+            }
+            Self::Mrr if relevant > 1 => {
+                let found = format!("{relevant} in one");
+                refuse("at most one relevant document in each list for loss=mrr (try loss=ndcg)", found)
+            }
+            Self::Mrr => each(&|g| f64::from(u8::from(g > 0.0))),
+            Self::Wta => each(&|g| f64::from(u8::from(g >= grades[0]))),
+        }
+    }
+
     /// What the loss counts at a place, from 0.
-    fn value(self, place: usize) -> f64 {
+    pub(crate) fn value(self, place: usize) -> f64 {
         match self {
             Self::Ndcg => 1.0 / ((place + 2) as f64).log2(),
             Self::Precision(k) => f64::from(u8::from(place < k)),

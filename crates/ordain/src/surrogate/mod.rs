@@ -5,4 +5,5 @@ pub mod listnet;
 pub mod lists;
 pub mod matching;
 pub mod pair_hinge;
+pub mod ranking;
 pub mod star;

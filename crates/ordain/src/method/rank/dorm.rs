@@ -6,7 +6,7 @@ use crate::matrix::dot;
 use crate::method::rank::lists::{self, DRAWS, ListSettings, SHARE, Subset, draw, draws, draws_text, draws_value};
 use crate::method::rank::rankmatch::{LAMBDA, PlaceDiscount};
 use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, bundle, mean_risk, searched};
-use crate::method::settings::{self, Common, SCALE, accuracy, count, name_of, one_of, ridge, steps};
+use crate::method::settings::{self, Common, SCALE, accuracy, list_loss, name_of, one_of, ridge, steps};
 use crate::method::{Choice, Positive, Rank};
 use crate::risk::Empirical;
 use crate::scorer::rows::{self, Rows};
@@ -105,15 +105,6 @@ impl Dorm {
         ),
     ];
 
-    fn loss_text(&self) -> String {
-        match self.loss {
-            ListLoss::Ndcg => "ndcg".into(),
-            ListLoss::Precision(k) => format!("p@{k}"),
-            ListLoss::Mrr => "mrr".into(),
-            ListLoss::Wta => "wta".into(),
-        }
-    }
-
     /// Rounds of convex problems, from a start or from the state of an interrupted round.
     fn solve_rounds(&self, problem: &Problem<ListMargin>, from: Start<()>, watch: &Watch) -> Result<Solved<()>> {
         let (lambda, tol) = (problem.lambda, self.tol.get());
@@ -143,7 +134,7 @@ impl Method<Rank> for Dorm {
             "subset" => Some(self.subset.to_string()),
             "ties" => Some(name_of(&self.ties, &TIES).into()),
             "draws" => Some(draws_text(self.draws)),
-            "loss" => Some(self.loss_text()),
+            "loss" => Some(self.loss.to_string()),
             _ => settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol),
         }
     }
@@ -157,16 +148,7 @@ impl Method<Rank> for Dorm {
             "subset" => self.subset = value.parse()?,
             "ties" => self.ties = one_of("ties", value, &TIES)?,
             "draws" => self.draws = draws(value)?,
-            _ => {
-                self.loss = match value.strip_prefix("p@") {
-                    Some(k) => ListLoss::Precision(count("loss", k)?),
-                    None => one_of(
-                        "loss",
-                        value,
-                        &[("ndcg", ListLoss::Ndcg), ("mrr", ListLoss::Mrr), ("wta", ListLoss::Wta)],
-                    )?,
-                }
-            }
+            _ => self.loss = list_loss(value)?,
         }
         Ok(())
     }
@@ -224,7 +206,7 @@ impl Learner for Dorm {
             ("subset".into(), self.subset.to_string().into()),
             ("ties".into(), TIES.iter().find(|(_, ties)| *ties == self.ties).map_or("", |(name, _)| name).into()),
             ("draws".into(), draws_value(self.draws)),
-            ("loss".into(), self.loss_text().into()),
+            ("loss".into(), self.loss.to_string().into()),
             ("max_iter".into(), self.max_iter.into()),
             ("tol".into(), self.tol.get().into()),
         ])
