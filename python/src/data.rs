@@ -3,7 +3,7 @@
 use crate::raised;
 use crate::work::reading;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
-use ordain::data::synthetic::{Linkage, Scenes, Synthetic};
+use ordain::data::synthetic::{Linkage, Orders, Scenes, Synthetic};
 use ordain::data::{
     Columns, LabelReading, LabelSet, MatchReading, MatchSet, Missing, PointFeature, RankReading, RankSet, Roles, Split,
     Truth, read_labels, read_matches, read_rank,
@@ -99,6 +99,21 @@ impl Named {
         let Self { label, query, id, weight, problem, left, right, matched, ignore, features } = self.clone();
         Roles { label, query, id, weight, problem, left, right, matched, ignore, features }
     }
+}
+
+/// Features, grades, queries and items of made-up orders.
+#[pyfunction]
+#[allow(clippy::type_complexity)]
+pub(crate) fn make_orders<'py>(
+    py: Python<'py>,
+    lists: usize,
+    link: f64,
+    seed: u64,
+) -> PyResult<(Table<'py>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>, Vec<String>)> {
+    let set = py.detach(|| Orders { lists, link, seed }.make());
+    let qid: Vec<i64> = (0..set.len()).flat_map(|q| set.span(q).map(move |_| q as i64 + 1)).collect();
+    let items = (0..set.rows()).map(|row| set.document(row).into_owned()).collect();
+    Ok((table(py, set.features, false)?, set.grades.into_pyarray(py), qid.into_pyarray(py), items))
 }
 
 /// Features, grades and queries of made-up rankings.
@@ -213,7 +228,7 @@ pub(crate) fn read_letor<'py>(
 ) -> PyResult<Documents<'py>> {
     let (missing, fill) = gaps(missing)?;
     let mut set = reading(py, move || {
-        let reading = RankReading { missing, roles: columns.roles(), model: None };
+        let reading = RankReading { missing, roles: columns.roles(), ..RankReading::default() };
         let (mut set, _) = read_rank(&[vec![path]], &reading)?;
         if let Some(n) = n_features {
             numbered(&mut set, n)?;

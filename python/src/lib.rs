@@ -42,7 +42,9 @@ mod _ordain {
     #[pymodule_export]
     use super::arrow::read_arrow;
     #[pymodule_export]
-    use super::data::{make_matching, make_ranking, make_tagging, read_letor, read_matching, read_multilabel};
+    use super::data::{
+        make_matching, make_orders, make_ranking, make_tagging, read_letor, read_matching, read_multilabel,
+    };
     #[pymodule_export]
     use super::labels::{Annotator, fit_labels};
     #[pymodule_export]

@@ -25,7 +25,7 @@ type Reason = (usize, f32, f32, f64, f64, f64);
 
 /// Fits a ranker; the rows from `valid_from` on are for validation.
 #[pyfunction]
-#[pyo3(signature = (name, settings, x, names, y, qid, weight, valid_from, run))]
+#[pyo3(signature = (name, settings, x, names, y, qid, weight, valid_from, run, items = None))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn fit_rank(
     py: Python<'_>,
@@ -38,6 +38,7 @@ pub(crate) fn fit_rank(
     weight: Option<PyReadonlyArray1<'_, f64>>,
     valid_from: Option<usize>,
     run: Run<'_>,
+    items: Option<Ids<'_>>,
 ) -> PyResult<(Ranker, Option<PyErr>)> {
     let AnyMethod::Rank(method) = method(name, &settings)? else {
         return Err(raised(ordain::Error::unknown(
@@ -49,12 +50,31 @@ pub(crate) fn fit_rank(
     let (features, columns) = learned(&x, names, &run)?;
     let rows = features.rows();
     let (mut set, first) = rank_set(features, columns, Some(&y), qid.as_ref(), valid_from.unwrap_or(rows))?;
+    if let Some(items) = &items {
+        set = set.with_documents(&words(items)?).map_err(raised)?;
+    }
     if let Some(weight) = weight {
         let given = weight.as_slice()?;
         set.weights = Some((0..rows).map(|row| given[set.input_row(row)]).collect());
     }
     let (fitted, raise) = run.fit::<Rank>(py, &method, set, first, valid_from.is_some())?;
     Ok((Ranker { fitted }, raise))
+}
+
+/// Ids as text.
+fn words(ids: &Ids<'_>) -> PyResult<Vec<String>> {
+    Ok(match ids {
+        Ids::Numbers(ids) => ids.as_slice()?.iter().map(ToString::to_string).collect(),
+        Ids::Words(ids) => ids.clone(),
+    })
+}
+
+/// What is known of rows beside their features: the item of each, and its place in its query (from 1; 0 where it is not known).
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Known<'py> {
+    items: Option<Ids<'py>>,
+    pins: Option<Vec<usize>>,
 }
 
 /// Whether all scores are finite, on all threads.
@@ -64,12 +84,31 @@ fn all_finite(scores: &[f64]) -> bool {
 
 impl Ranker {
     /// Data as the model wants them, looked at for values that are not finite.
-    fn ready(&self, x: &Rows<'_>, names: Option<Vec<String>>, qid: Option<&Ids<'_>>) -> PyResult<Ready<'static, Rank>> {
+    fn ready(
+        &self,
+        x: &Rows<'_>,
+        names: Option<Vec<String>>,
+        qid: Option<&Ids<'_>>,
+        known: Option<&Known<'_>>,
+    ) -> PyResult<Ready<'static, Rank>> {
         let ranker = &self.fitted.model;
         let (features, columns) = asked(x, names, &ranker.inputs)?;
         check_finite(&features, &columns, ranker.inputs.missing)?;
         let rows = features.rows();
-        let (set, _) = rank_set(features, columns, None, qid, rows)?;
+        let (mut set, _) = rank_set(features, columns, None, qid, rows)?;
+        if let Some(items) = known.and_then(|known| known.items.as_ref()) {
+            set = set.with_documents(&words(items)?).map_err(raised)?;
+        }
+        if let Some(pins) = known.and_then(|known| known.pins.as_ref()) {
+            for q in 0..set.len() {
+                for row in set.span(q) {
+                    match pins.get(set.input_row(row)) {
+                        Some(&place) if place > 0 => set.pin_row(q, row, place).map_err(raised)?,
+                        _ => {}
+                    }
+                }
+            }
+        }
         ranker.prepare_owned(set).map_err(raised)
     }
 }
@@ -77,6 +116,7 @@ impl Ranker {
 #[pymethods]
 impl Ranker {
     /// The score of each row, in the order of the rows.
+    #[pyo3(signature = (x, names, qid, threads, known = None))]
     fn scores<'py>(
         &self,
         py: Python<'py>,
@@ -84,6 +124,7 @@ impl Ranker {
         names: Option<Vec<String>>,
         qid: Option<Ids<'py>>,
         threads: Option<NonZeroUsize>,
+        known: Option<Known<'py>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let ranker = &self.fitted.model;
         // One pass over X where queries do not matter: a weighted sum is finite only where every value is.
@@ -96,12 +137,13 @@ impl Ranker {
                 return Ok(scores.into_pyarray(py));
             }
         }
-        let ready = self.ready(&x, names, qid.as_ref())?;
+        let ready = self.ready(&x, names, qid.as_ref(), known.as_ref())?;
         let scores = work(py, threads, || Ok(ready.set().in_input_order(ranker.scores(&ready)?)))?;
         Ok(scores.into_pyarray(py))
     }
 
     /// The probability of each head place, of standing in the head, and the expected rank, of each row.
+    #[pyo3(signature = (x, names, qid, threads, known = None))]
     #[allow(clippy::type_complexity)]
     fn places<'py>(
         &self,
@@ -110,9 +152,10 @@ impl Ranker {
         names: Option<Vec<String>>,
         qid: Option<Ids<'py>>,
         threads: Option<NonZeroUsize>,
+        known: Option<Known<'py>>,
     ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
         let ranker = &self.fitted.model;
-        let ready = self.ready(&x, names, qid.as_ref())?;
+        let ready = self.ready(&x, names, qid.as_ref(), known.as_ref())?;
         let (set, k) = (ready.set(), ranker.places.len());
         let (places, first, rank) = work(py, threads, || {
             let (mut places, mut first, mut rank) =
@@ -131,6 +174,7 @@ impl Ranker {
     }
 
     /// What each feature adds to the score of row `above` over row `below`, the largest first.
+    #[pyo3(signature = (x, names, qid, above, below, known = None))]
     fn explain(
         &self,
         x: Rows<'_>,
@@ -138,8 +182,9 @@ impl Ranker {
         qid: Option<Ids<'_>>,
         above: usize,
         below: usize,
+        known: Option<Known<'_>>,
     ) -> PyResult<Vec<Reason>> {
-        let ready = self.ready(&x, names, qid.as_ref())?;
+        let ready = self.ready(&x, names, qid.as_ref(), known.as_ref())?;
         let set = ready.set();
         let stored = |row: usize| (0..set.rows()).find(|&at| set.input_row(at) == row);
         let wrong = |expected: &str, found: String| raised(ordain::Error::Data { expected: expected.into(), found });
@@ -158,6 +203,7 @@ impl Ranker {
     }
 
     /// The answers of the command line, as JSON: the ranked list of each query.
+    #[pyo3(signature = (x, names, qid, top, probabilities, threads, known = None))]
     #[allow(clippy::too_many_arguments)]
     fn answers(
         &self,
@@ -168,8 +214,9 @@ impl Ranker {
         top: Option<usize>,
         probabilities: bool,
         threads: Option<NonZeroUsize>,
+        known: Option<Known<'_>>,
     ) -> PyResult<Vec<String>> {
-        let ready = self.ready(&x, names, qid.as_ref())?;
+        let ready = self.ready(&x, names, qid.as_ref(), known.as_ref())?;
         let want = Want { top, probabilities };
         lines(&work(py, threads, || Rank::predict(&self.fitted.model, &ready, &ready.set().all(), want))?)
     }
@@ -180,7 +227,7 @@ impl Ranker {
         let ranker = &self.fitted.model;
         let blocks =
             ranker.score.expansion().is_some_and(|expansion| expansion.parts.iter().any(|part| part.query.is_some()));
-        blocks || matches!(ranker.inputs.scale, Scale::Query | Scale::Minmax)
+        blocks || ranker.quadratic.is_some() || matches!(ranker.inputs.scale, Scale::Query | Scale::Minmax)
     }
 
     /// The weights on scaled features; none with a kernel.

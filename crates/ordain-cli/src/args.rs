@@ -194,6 +194,9 @@ pub(crate) struct Predict {
     /// Print a TREC run with this tag instead
     #[arg(long, value_name = "TAG", conflicts_with = "json")]
     pub(crate) run: Option<String>,
+    /// Of quadrank: places that are known beforehand, a table with the columns qid, docid and place (from 1)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pin: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
@@ -222,6 +225,9 @@ pub(crate) struct Evaluate {
     /// Every query, item or problem by itself too
     #[arg(long)]
     pub(crate) per_query: bool,
+    /// Of a model by quadrank: places that are known beforehand, a table with the columns qid, docid and place (from 1)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scores", "feature", "run"])]
+    pub(crate) pin: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) metrics: Metrics,
     #[command(flatten)]

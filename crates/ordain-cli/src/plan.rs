@@ -103,6 +103,13 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
+        option: "--pin",
+        tasks: &[Holds::Queries],
+        otherwise: |_, words| {
+            format!("--pin is for models that rank (quadrank); this one {}: leave it out", words.does)
+        },
+    },
+    Rule {
         option: "--folds",
         tasks: &[Holds::Queries],
         otherwise: |_, words| {
@@ -180,7 +187,7 @@ fn no_features(points: &args::Points) -> Result<()> {
 }
 
 pub(crate) fn check_predict(args: &args::Predict, task: &Words) -> Result<()> {
-    allow(task, &[("--check", args.check.is_some()), ("--run", args.run.is_some())])?;
+    allow(task, &[("--check", args.check.is_some()), ("--run", args.run.is_some()), ("--pin", args.pin.is_some())])?;
     allow(task, &points(&args.points))?;
     columns(task, &args.columns, &args.reading)?;
     no_features(&args.points)
@@ -208,6 +215,10 @@ pub(crate) fn check_explain(args: &args::Explain, task: &Words) -> Result<()> {
 
 pub(crate) fn check_evaluate(args: &args::Evaluate, task: &Words, model: bool) -> Result<()> {
     allow(task, &points(&args.points))?;
+    allow(task, &[("--pin", args.pin.is_some())])?;
+    if args.pin.is_some() && !model {
+        return Err(Usage("--pin is for a model with links (quadrank): give MODEL DATA".into()).into());
+    }
     columns(task, &args.columns, &args.reading)?;
     if model { no_features(&args.points) } else { Ok(()) }
 }
@@ -359,7 +370,7 @@ pub(crate) fn roles(args: &args::Columns) -> Result<Roles> {
 
 /// How queries with documents are read.
 pub(crate) fn rank_reading(args: &args::Reading, columns: &args::Columns) -> Result<RankReading> {
-    Ok(RankReading { missing: missing(args), roles: roles(columns)?, model: None })
+    Ok(RankReading { missing: missing(args), roles: roles(columns)?, ..RankReading::default() })
 }
 
 /// How items with labels are read.

@@ -10,6 +10,7 @@
 //! | | | [`method::BallRank`] | kernel ranking by a minimum enclosing ball of core pairs |
 //! | | | [`method::ListNet`] | cross-entropy of the probabilities of coming first |
 //! | | | [`method::SvmMap`] | structural hinge of average precision on whole lists |
+//! | | | [`method::QuadRank`] | likelihood or structured hinge of orders, with links between items that queries share |
 //! | annotate | items with labels | [`method::CStar`] | likelihood or structured hinge of label sets with links |
 //! | match | two sides with candidate edges | [`method::MatchMap`] | likelihood of whole matchings |
 //! | | | [`method::MatchMargin`] | structured hinge of matchings, with a temperature |

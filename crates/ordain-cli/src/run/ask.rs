@@ -40,7 +40,13 @@ pub(in crate::run) fn run(args: &Ask, screen: &Screen) -> Result<()> {
         ))
         .into());
     }
-    let given = Given { reading: &args.reading, columns: &Columns::default(), points: &Points::default(), only: &[] };
+    let given = Given {
+        reading: &args.reading,
+        columns: &Columns::default(),
+        points: &Points::default(),
+        only: &[],
+        pins: None,
+    };
     let ready = files::read_for(&fitted, std::slice::from_ref(&args.data), &given, screen)?;
     let mut labelling = Labelling::open(&ready, annotator, &args.output, screen)?;
     labelling.ask(args, strategy, std::io::stdin().lock())?;

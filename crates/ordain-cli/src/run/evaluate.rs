@@ -134,7 +134,13 @@ fn of_model<T: Round>(
     let asked = !args.metrics.metric.is_empty();
     T::measurable(&fitted.model, &mut measures.metrics, asked)?;
     super::warn_interrupted(&fitted.facts.report, path, screen);
-    let given = Given { reading: &args.reading, columns: &args.columns, points: &args.points, only: &[Split::Test] };
+    let given = Given {
+        reading: &args.reading,
+        columns: &args.columns,
+        points: &args.points,
+        only: &[Split::Test],
+        pins: args.pin.as_deref(),
+    };
     let ready = files::read_for(fitted, data, &given, screen)?;
     files::need_truth::<T>(ready.set(), data)?;
     if fitted.trained_on(ready.set()) {
@@ -186,7 +192,13 @@ fn trec_run(path: &Path, qrels: &Path, args: &Evaluate, screen: &Screen) -> Resu
 /// Data without a model, gaps filled by what is asked.
 fn plain<T: Show>(paths: &[PathBuf], args: &Evaluate, screen: &Screen) -> Result<T::Set> {
     plan::check_evaluate(args, T::WORDS, false)?;
-    let given = Given { reading: &args.reading, columns: &args.columns, points: &args.points, only: &[Split::Test] };
+    let given = Given {
+        reading: &args.reading,
+        columns: &args.columns,
+        points: &args.points,
+        only: &[Split::Test],
+        pins: None,
+    };
     let how = T::reading(&given)?;
     let (mut set, _) = files::read::<T>(&[paths.to_vec()], &how, "this task", &given)?;
     files::say_columns(set.columns(), &given, screen)?;

@@ -124,12 +124,12 @@ pub(super) fn read_for<T: Show>(
     let name = named(paths);
     T::warn_of_set(&set, given, &name, screen);
     let ready = model.prepare_owned(set).map_err(|error| anyhow::Error::from(error).context(name.clone()))?;
-    warn_of_names(ready.differ(), model.inputs().columns.names.len(), &name, screen);
+    warn_of_names::<T>(ready.differ(), model.inputs().columns.names.len(), &name, screen);
     Ok(ready)
 }
 
 /// Says in which columns and labels data differ from a model of `all` columns.
-fn warn_of_names(differ: &Aligned, all: usize, name: &str, screen: &Screen) {
+fn warn_of_names<T: Show>(differ: &Aligned, all: usize, name: &str, screen: &Screen) {
     if let Some(first) = differ.unknown.first() {
         let n = differ.unknown.len();
         screen.say(&format!(
@@ -144,8 +144,12 @@ fn warn_of_names(differ: &Aligned, all: usize, name: &str, screen: &Screen) {
     }
     if let Some(first) = differ.labels.first() {
         let n = differ.labels.len();
-        screen
-            .say(&format!("warning: {name}: {n} label(s) that the model does not know are left out (such as {first})"));
+        screen.say(&match T::WORDS.file {
+            Holds::Queries => format!(
+                "warning: {name}: {n} item(s) that the model does not know have no bias and no links (such as {first})"
+            ),
+            _ => format!("warning: {name}: {n} label(s) that the model does not know are left out (such as {first})"),
+        });
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
 }
 
 fn fit<T: Show<Method = M>, M: Method<T>>(method: &M, args: &Fit, screen: &Screen) -> Result<()> {
-    let given = Given { reading: &args.reading, columns: &args.columns, points: &args.points, only: &[] };
+    let given = Given { reading: &args.reading, columns: &args.columns, points: &args.points, only: &[], pins: None };
     let (by, convention) = plan::choose_by(&args.choosing, &args.rules, T::WORDS)?;
     let how = T::reading(&given)?;
     let parts: Vec<Vec<PathBuf>> =

@@ -17,7 +17,13 @@ fn predict<T: Show>(fitted: &Fitted<T>, args: &Predict, screen: &Screen) -> Resu
     plan::check_predict(args, T::WORDS)?;
     T::check_predict(&fitted.model, args)?;
     super::warn_interrupted(&fitted.facts.report, &args.model, screen);
-    let given = Given { reading: &args.reading, columns: &args.columns, points: &args.points, only: &[] };
+    let given = Given {
+        reading: &args.reading,
+        columns: &args.columns,
+        points: &args.points,
+        only: &[],
+        pins: args.pin.as_deref(),
+    };
     let ready = files::read_for(fitted, std::slice::from_ref(&args.data), &given, screen)?;
     screen.data(&T::predicted(&fitted.model, &ready, args, screen)?)
 }

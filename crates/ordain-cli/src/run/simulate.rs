@@ -122,7 +122,13 @@ fn subject(
         ))
         .into());
     }
-    let given = Given { reading: &args.reading, columns: &Columns::default(), points: &Points::default(), only: &[] };
+    let given = Given {
+        reading: &args.reading,
+        columns: &Columns::default(),
+        points: &Points::default(),
+        only: &[],
+        pins: None,
+    };
     let ready = files::read_for(model, std::slice::from_ref(&args.data), &given, screen)?;
     let set = ready.set();
     set.need_truth().with_context(|| args.data.display().to_string())?;

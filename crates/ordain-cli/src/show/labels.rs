@@ -1,11 +1,11 @@
 //! Labels as text.
 
-use super::{Given, Show, kernel, left_out, losses, result_line};
+use super::{Given, Show, kernel, left_out, losses, reasons, result_line};
 use crate::args::Predict;
 use crate::plan::{self, Usage};
 use crate::screen::{Screen, assignments, four, table};
 use anyhow::Result;
-use ordain::answer::{Answers, LabelExplanation, LabelSetFacts, ReasonPart, Want};
+use ordain::answer::{Answers, LabelExplanation, LabelSetFacts, Want};
 use ordain::data::{LabelReading, LabelSet, Missing, side_file};
 use ordain::method::{Annotate, Annotator, LabelNotes, Trainer};
 use ordain::metric::{Evaluation, Kind, Metric};
@@ -400,24 +400,4 @@ fn remarks(metrics: &[Metric]) -> Vec<String> {
     );
     all.extend(losses(metrics));
     all
-}
-
-/// Rows of a table.
-const SHOWN: usize = 20;
-
-fn reasons(head: [&str; 4], all: &[ReasonPart], last: &str, sum: f64) -> String {
-    let row = |what: &str, above: f64, below: f64| {
-        vec![what.to_owned(), format!("{above:+.4}"), format!("{below:+.4}"), format!("{:+.4}", above - below)]
-    };
-    let mut rows: Vec<Vec<String>> = all.iter().take(SHOWN).map(|r| row(&r.what, r.above, r.below)).collect();
-    if all.len() > SHOWN {
-        let rest = &all[SHOWN..];
-        rows.push(row(
-            &format!("{} others", rest.len()),
-            rest.iter().map(|r| r.above).sum(),
-            rest.iter().map(|r| r.below).sum(),
-        ));
-    }
-    rows.push(vec![last.to_owned(), String::new(), String::new(), format!("{sum:+.4}")]);
-    table(&head.map(str::to_owned), &rows)
 }

@@ -9,7 +9,7 @@ pub(crate) use matches::{engines, measurable, pictures, reliability, warn_approx
 use crate::args::{Columns, Points, Predict, Reading};
 use crate::screen::{Screen, assignments, four, table};
 use anyhow::Result;
-use ordain::answer::{Answers, ContributionPart};
+use ordain::answer::{Answers, ContributionPart, ReasonPart};
 use ordain::data::{Missing, Split};
 use ordain::kernel::Expansion;
 use ordain::matrix::Features;
@@ -33,6 +33,8 @@ pub(crate) struct Given<'a> {
     pub(crate) points: &'a Points,
     /// Of pairs with a split: only these parts.
     pub(crate) only: &'a [Split],
+    /// Of rankings: places that are known beforehand.
+    pub(crate) pins: Option<&'a Path>,
 }
 
 /// What the command line needs of a task beside its answers: how options are read, and answers as text.
@@ -168,6 +170,24 @@ fn contributions(all: &[ContributionPart], above: &str, below: &str, rest: &str,
     }
     rows.push(end(last.into(), sum));
     table(&head, &rows)
+}
+
+/// What each reason adds to two things, as a table.
+fn reasons(head: [&str; 4], all: &[ReasonPart], last: &str, sum: f64) -> String {
+    let row = |what: &str, above: f64, below: f64| {
+        vec![what.to_owned(), format!("{above:+.4}"), format!("{below:+.4}"), format!("{:+.4}", above - below)]
+    };
+    let mut rows: Vec<Vec<String>> = all.iter().take(SHOWN).map(|r| row(&r.what, r.above, r.below)).collect();
+    if all.len() > SHOWN {
+        let rest = &all[SHOWN..];
+        rows.push(row(
+            &format!("{} others", rest.len()),
+            rest.iter().map(|r| r.above).sum(),
+            rest.iter().map(|r| r.below).sum(),
+        ));
+    }
+    rows.push(vec![last.to_owned(), String::new(), String::new(), format!("{sum:+.4}")]);
+    table(&head.map(str::to_owned), &rows)
 }
 
 /// What a model scores rows by: the strongest weights as a table, or its kernel.

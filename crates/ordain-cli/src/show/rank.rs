@@ -1,17 +1,18 @@
 //! Rankings as text.
 
-use super::{Given, Show, contributions, losses, ranges, result_line, scored_by};
+use super::{Given, Show, contributions, losses, ranges, reasons, result_line, scored_by};
 use crate::args::Predict;
 use crate::plan;
-use crate::screen::{Screen, four};
+use crate::screen::{Screen, four, table};
 use anyhow::Result;
-use ordain::answer::{Answers, RankExplanation, RankSetFacts, RankedList, Want};
+use ordain::answer::{Answers, QuadraticFacts, RankExplanation, RankSetFacts, RankedList, Want};
 use ordain::data::split::{self, Layout};
 use ordain::data::{self, Missing, RankReading, RankSet};
 use ordain::method::{Rank, RankNotes, Ranker};
 use ordain::metric::{Evaluation, Metric};
 use ordain::model_file::Header;
 use ordain::task::{Facts, Fitted, Ready, Task as _};
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -21,12 +22,13 @@ impl Show for Rank {
         plan::rank_reading(given.reading, given.columns)
     }
 
-    fn reading_for(model: &Ranker, _: &Given) -> RankReading {
+    fn reading_for(model: &Ranker, given: &Given) -> RankReading {
         let inputs = &model.inputs;
         RankReading {
             missing: inputs.missing,
             roles: inputs.columns.roles.clone(),
             model: Some(inputs.given().to_vec()),
+            pins: given.pins.map(Path::to_path_buf),
         }
     }
 
@@ -114,13 +116,16 @@ impl Show for Rank {
     }
 
     fn explained(why: &RankExplanation, _: &Fitted<Rank>, _: &Screen) -> Result<String> {
-        let RankExplanation { query, above, below, difference, contributions: parts } = why;
-        let verb = if *difference > 0.0 {
-            "stands above"
-        } else if *difference < 0.0 {
-            "stands BELOW"
-        } else {
-            "is tied with"
+        let RankExplanation { query, above, below, difference, contributions: parts, links } = why;
+        let higher = match links {
+            // with links the order is not a sort by scores
+            Some(_) => below.rank.cmp(&above.rank),
+            None => difference.partial_cmp(&0.0).unwrap_or(Ordering::Equal),
+        };
+        let verb = match higher {
+            Ordering::Greater => "stands above",
+            Ordering::Less => "stands BELOW",
+            Ordering::Equal => "is tied with",
         };
         let text = format!(
             "query {query}: {} (rank {}, score {}) {verb} {} (rank {}, score {})\n\n",
@@ -131,7 +136,15 @@ impl Show for Rank {
             below.rank,
             four(below.score)
         );
-        Ok(text + &contributions(parts, &above.id, &below.id, "all others", "sum", *difference))
+        let mut text = text + &contributions(parts, &above.id, &below.id, "all others", "sum", *difference);
+        if let Some(links) = links {
+            let sum = links.iter().map(|link| link.contribution).sum();
+            let head = ["link", &above.id, &below.id, "contribution"];
+            text += "\nlinks, at the places where they stand:\n";
+            text += &reasons(head, links, "sum of links", sum);
+            text += "\nThe score is that of a document by itself. Links weigh whole orders: a sum need not have the sign of the ranking.\n";
+        }
+        Ok(text)
     }
 
     fn remarks(metrics: &[Metric]) -> Vec<String> {
@@ -167,6 +180,7 @@ impl Show for Rank {
             let (f, gap) = (core.f.unwrap_or(f64::NAN), 100.0 * core.certificate.unwrap_or(f64::NAN));
             writeln!(text, "ball       {pairs} core pairs, f {f:.6}, certified gap {gap:.2} % of f")?;
         }
+        text += &Rank::model_facts(fitted).quadratic.as_ref().map_or(String::new(), linked);
         Ok(text)
     }
 
@@ -236,4 +250,23 @@ fn places(lists: &[RankedList], k: usize) -> Result<String> {
         }
     }
     Ok(text)
+}
+
+/// The items of a model with links.
+fn linked(facts: &QuadraticFacts) -> String {
+    let core = if facts.core.is_empty() { "none".into() } else { facts.core.join(", ") };
+    let mut text = format!("\nitems      {} with a bias; core: {core}\n", facts.items);
+    let rows: Vec<Vec<String>> =
+        facts.links.iter().map(|link| vec![link.a.clone(), link.b.clone(), format!("{:+.4}", link.weight)]).collect();
+    if !rows.is_empty() {
+        text += "\nstrongest links\n";
+        text += &table(&["core", "item", "link"].map(str::to_owned), &rows);
+    }
+    let rows: Vec<Vec<String>> =
+        facts.biases.0.iter().map(|(item, b)| vec![item.clone(), format!("{b:+.4}")]).collect();
+    if !rows.is_empty() {
+        text += "\nlargest biases\n";
+        text += &table(&["item", "bias"].map(str::to_owned), &rows);
+    }
+    text
 }

@@ -21,6 +21,7 @@ mod kernels;
 mod matches;
 mod matching_gates;
 mod missing;
+mod orders;
 mod predict;
 mod questions;
 mod shell;

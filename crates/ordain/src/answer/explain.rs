@@ -21,8 +21,11 @@ pub struct RankExplanation {
     pub below: DocumentPart,
     /// The difference of their scores: the sum of the contributions.
     pub difference: f64,
-    /// What each feature adds, the largest first.
+    /// What each feature adds, the largest first; of a model with links the bias of the item too.
     pub contributions: Vec<ContributionPart>,
+    /// What the links of each core item add to both where they stand, of a model with links. They are not in the difference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub links: Option<Vec<ReasonPart>>,
 }
 
 /// A document and where it stands.
@@ -32,7 +35,7 @@ pub struct DocumentPart {
     pub id: String,
     /// Its place, from 1.
     pub rank: usize,
-    /// Its score.
+    /// Its score; of a model with links the one that it has by itself.
     pub score: f64,
 }
 
@@ -92,18 +95,41 @@ pub(super) fn rank(model: &Ranker, on: &Ready<'_, Rank>, ask: &Ask<'_>) -> Resul
     if above == below {
         return Err(same("document"));
     }
-    let score = |row: usize| said.scores[row - set.span(q).start];
+    let scores = said.placed.as_ref().map_or(&said.scores, |placed| &placed.own);
+    let score = |row: usize| scores[row - set.span(q).start];
     let part = |row: usize| DocumentPart {
         id: set.document(row).into_owned(),
         rank: said.order.iter().position(|&r| r == row).map_or(0, |place| place + 1),
         score: score(row),
     };
+    let mut contributions = contributions(&model.explain(on, q, above, below)?, &model.inputs.columns.names);
+    let links = model.quadratic.as_ref().map(|quadratic| {
+        let [above_bias, below_bias] = [above, below].map(|row| quadratic.bias(set, row));
+        let difference = above_bias - below_bias;
+        contributions.push(ContributionPart {
+            feature: "bias of the item".into(),
+            above: above_bias as f32,
+            below: below_bias as f32,
+            difference,
+            weight: 1.0,
+            contribution: difference,
+        });
+        contributions.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()));
+        let reason = |(core, [above, below]): (String, [f64; 2])| ReasonPart {
+            what: format!("link to {core}"),
+            above,
+            below,
+            contribution: above - below,
+        };
+        quadratic.reasons(set, q, &said.order, [above, below]).into_iter().map(reason).collect()
+    });
     Ok(RankExplanation {
         query: query.to_owned(),
         above: part(above),
         below: part(below),
         difference: score(above) - score(below),
-        contributions: contributions(&model.explain(on, q, above, below)?, &model.inputs.columns.names),
+        contributions,
+        links,
     })
 }
 

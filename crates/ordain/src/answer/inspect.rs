@@ -3,7 +3,7 @@
 use super::Named;
 use crate::data::{Columns, LabelSet, MatchSet, RankSet, Truth};
 use crate::matrix::Features;
-use crate::method::{Annotate, CountModel, Match, Rank};
+use crate::method::{Annotate, CountModel, Match, Quadratic, Rank};
 use crate::task::Fitted;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
@@ -266,10 +266,53 @@ pub(super) fn match_set(set: &MatchSet) -> MatchSetFacts {
 pub struct RankModel {
     /// The weight of every feature; none with a kernel.
     pub weights: Named<f64>,
+    /// Core, strongest links and largest biases, of a model with links.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub quadratic: Option<QuadraticFacts>,
+}
+
+/// What a ranker with links holds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QuadraticFacts {
+    /// The items that have links, by name.
+    pub core: Vec<String>,
+    /// The strongest links.
+    pub links: Vec<LinkPart>,
+    /// The largest biases in size.
+    pub biases: Named<f64>,
+    /// Number of items.
+    pub items: usize,
+}
+
+/// Links and biases that are listed.
+const STRONGEST: usize = 10;
+
+impl QuadraticFacts {
+    fn of(quadratic: &Quadratic) -> Self {
+        let (names, core) = (&quadratic.items, &quadratic.core);
+        let pairs =
+            (0..core.len() * names.len()).map(|at| (core[at / names.len()], at % names.len(), quadratic.links[at]));
+        let mut links: Vec<(u32, usize, f64)> = pairs.filter(|(_, _, g)| g.abs() > 0.0).collect();
+        links.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
+        let mut biases: Vec<(String, f64)> = names.iter().cloned().zip(quadratic.biases.iter().copied()).collect();
+        biases.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+        biases.truncate(STRONGEST);
+        let link =
+            |(a, b, weight): (u32, usize, f64)| LinkPart { a: names[a as usize].clone(), b: names[b].clone(), weight };
+        Self {
+            core: core.iter().map(|&item| names[item as usize].clone()).collect(),
+            links: links.into_iter().take(STRONGEST).map(link).collect(),
+            biases: Named(biases),
+            items: names.len(),
+        }
+    }
 }
 
 pub(super) fn ranker(fitted: &Fitted<Rank>) -> RankModel {
-    RankModel { weights: weights(&fitted.model.inputs.columns, fitted.model.score.weights()) }
+    RankModel {
+        weights: weights(&fitted.model.inputs.columns, fitted.model.score.weights()),
+        quadratic: fitted.model.quadratic.as_ref().map(QuadraticFacts::of),
+    }
 }
 
 fn weights(columns: &Columns, weights: &[f64]) -> Named<f64> {
@@ -287,14 +330,14 @@ pub struct LabelModel {
     pub labels_per_item: NumberOfLabels,
 }
 
-/// A link between two labels.
+/// A link between two labels, or two items of rankings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkPart {
-    /// The label of the core.
+    /// The label or item of the core.
     pub a: String,
-    /// The other label.
+    /// The other one.
     pub b: String,
-    /// The weight: above 0 if they go together.
+    /// The weight: above 0 if labels go together, of rankings if the design is to be large.
     pub weight: f64,
 }
 

@@ -33,7 +33,7 @@ pub use explain::{
 pub use fit::{FitAnswer, FloorPart, LabelFit, MatchFit, RankFit};
 pub use inspect::{
     LabelCounts, LabelModel, LabelSetFacts, LabelsPerItem, LinkPart, MatchModel, MatchSetFacts, NumberOfLabels,
-    RankModel, RankSetFacts, SidesFacts, Spread, SumsPart, strongest,
+    QuadraticFacts, RankModel, RankSetFacts, SidesFacts, Spread, SumsPart, strongest,
 };
 pub use predict::{
     CandidateEdge, Candidates, Doubt, LabelledItem, Marginals, MatchedPair, MatchedProblem, RankedDocument,

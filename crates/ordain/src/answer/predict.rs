@@ -17,6 +17,12 @@ pub struct RankedList {
     pub query: String,
     /// Its documents; ties in the order of the input.
     pub items: Vec<RankedDocument>,
+    /// The value of the order, of a model with links.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
+    /// By how much another order could have a larger value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap: Option<f64>,
 }
 
 /// One document of a ranking.
@@ -24,8 +30,11 @@ pub struct RankedList {
 pub struct RankedDocument {
     /// The document.
     pub id: String,
-    /// Its score.
+    /// Its score; of a model with links minus its place.
     pub score: f64,
+    /// Its score by itself, of a model with links.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_score: Option<f64>,
     /// Its place, from 1.
     pub rank: usize,
     /// How likely it stands where, if that was asked for.
@@ -42,10 +51,16 @@ pub(super) fn rank(model: &Ranker, on: &Ready<'_, Rank>, units: &[u32], want: Wa
         let items = rows.map(|(rank, &row)| RankedDocument {
             id: set.document(row).into_owned(),
             score: said.scores[row - start],
+            own_score: said.placed.as_ref().map(|placed| placed.own[row - start]),
             rank: rank + 1,
             places: places.as_mut().map(|all| std::mem::take(&mut all[row - start])),
         });
-        RankedList { query: set.query(q as usize).to_owned(), items: items.collect() }
+        RankedList {
+            query: set.query(q as usize).to_owned(),
+            items: items.collect(),
+            value: said.placed.as_ref().map(|placed| placed.value),
+            gap: said.placed.as_ref().map(|placed| placed.gap),
+        }
     };
     Ok(units.iter().zip(model.predict(on, units, want.probabilities)?).map(list).collect())
 }

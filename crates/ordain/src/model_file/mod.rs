@@ -40,6 +40,10 @@ pub trait Stored: Task {
     fn parts(model: &Self::Model) -> Self::Parts;
     /// Adds the numbers of a model.
     fn store(model: &Self::Model, to: &mut Tensors);
+    /// Number of parameters that a solver moves: the length of those in a journal.
+    fn parameters(model: &Self::Model) -> usize {
+        model.inputs().columns.names.len()
+    }
     /// The model of a file whose checksum is right.
     fn restore(inputs: Inputs, parts: &Self::Parts, facts: &Facts<Self::Notes>, from: &Opened) -> Result<Self::Model>;
 }
@@ -303,7 +307,7 @@ impl<'a> Opened<'a> {
         };
         let model = T::restore(inputs, &header.parts, &header.facts, self)?;
         model.check().map_err(|_| self.refusal.impossible())?;
-        let journal = self.journal(d)?;
+        let journal = self.journal(T::parameters(&model))?;
         Ok((Fitted { model, facts: header.facts.clone(), journal }, header))
     }
 

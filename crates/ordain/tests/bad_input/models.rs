@@ -17,10 +17,11 @@ const CASES: usize = 20_000;
 pub(super) const PATH: &str = "some/model.ordain";
 
 /// Rankers whose files differ in kind.
-const METHODS: [&str; 3] = [
+const METHODS: [&str; 4] = [
     "ranksvm[scale=global,lambda=1]",
     "ranksvm[kernel=rbf,scale=global,lambda=0.01,gamma=1,documents=9]",
     "ballrank[scale=query,lambda=0.01,gamma=1,blocks=true,epsilon=0.1]",
+    "quadrank[places=2,core=2,scale=query,lambda=0.1]",
 ];
 
 fn small() -> (RankSet, Fitted<Rank>) {
@@ -28,7 +29,13 @@ fn small() -> (RankSet, Fitted<Rank>) {
 }
 
 fn made(method: &str) -> (RankSet, Fitted<Rank>) {
-    let mut set = Synthetic { queries: 12, documents: (3, 6), features: 4, ..Synthetic::default() }.make();
+    let set = Synthetic { queries: 12, documents: (3, 6), features: 4, ..Synthetic::default() }.make();
+    // items that queries share, for the one that links them
+    let names: Vec<String> = (0..set.len())
+        .flat_map(|q| set.span(q).map(move |row| (row, q)))
+        .map(|(row, q)| format!("i{}", row - set.span(q).start))
+        .collect();
+    let mut set = set.with_documents(&names).expect("a name each");
     let method: RankMethod = method.parse().expect("a method");
     let train = set.all();
     let filled = set.fill(Missing::Mean, &train);

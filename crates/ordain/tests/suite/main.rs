@@ -23,6 +23,7 @@ mod metrics;
 mod papers;
 mod partial_matchings;
 mod permanents;
+mod quadrank;
 mod ranking;
 mod ranking_losses;
 mod reading;

@@ -184,7 +184,7 @@ fn compare<T: Round>(
     measures: &Measures,
     screen: &Screen,
 ) -> Result<Vec<f64>> {
-    let given = Given { reading: &args.reading, columns: &args.columns, points: &args.points, only: &[] };
+    let given = Given { reading: &args.reading, columns: &args.columns, points: &args.points, only: &[], pins: None };
     let how = T::reading(&given)?;
     let choose_by = plan::choose_by(&args.choosing, &args.metrics.rules, T::WORDS)?;
     let protocol = Protocol {

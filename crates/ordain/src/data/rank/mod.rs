@@ -1,6 +1,7 @@
 //! Queries with graded documents.
 
 pub(in crate::data) mod letor;
+mod pins;
 pub(in crate::data) mod read;
 pub mod resample;
 mod rows;

@@ -1,5 +1,6 @@
 //! From files to one [`RankSet`]: pieces are parsed in parallel and put together in the order of the file.
 
+use super::pins;
 use crate::data::layout::{self, Rows};
 use crate::data::rank::letor::{Piece, Rules};
 use crate::data::rank::rows;
@@ -26,6 +27,8 @@ pub struct RankReading {
     pub roles: Roles,
     /// The features of a model for which a file is read; its roles are those of the model.
     pub model: Option<Vec<String>>,
+    /// A table of places that are known beforehand: qid, docid, place.
+    pub pins: Option<PathBuf>,
 }
 
 impl RankReading {
@@ -77,7 +80,11 @@ pub fn read_rank(parts: &[Vec<PathBuf>], reading: &RankReading) -> Result<(RankS
         }
         ranges.push(start..builder.queries.len());
     }
-    Ok((builder.finish(parts)?, ranges))
+    let mut set = builder.finish(parts)?;
+    if let Some(path) = &reading.pins {
+        pins::read(path, &mut set)?;
+    }
+    Ok((set, ranges))
 }
 
 /// The rows read so far.
@@ -361,6 +368,7 @@ impl Builder {
             queries: self.queries,
             documents: Some(self.documents).filter(|d| !d.is_empty()),
             input: None,
+            pins: vec![],
         };
         set.group(&self.runs);
         Ok(set)

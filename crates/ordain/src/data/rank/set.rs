@@ -26,6 +26,8 @@ pub struct RankSet {
     pub(in crate::data) queries: Vec<String>,
     pub(in crate::data) documents: Option<Strings>,
     pub(in crate::data) input: Option<Vec<u32>>,
+    /// The place that is known of each document, from 1; 0 where it is not. Empty: none is known.
+    pub(in crate::data) pins: Vec<u32>,
 }
 
 impl RankSet {
@@ -73,7 +75,29 @@ impl RankSet {
             queries,
             documents: None,
             input: None,
+            pins: vec![],
         })
+    }
+
+    /// The same with names of documents, in the order of the input: an item that several queries rank has one name.
+    ///
+    /// ```
+    /// let set = ordain::data::synthetic::Levels { queries: 1, documents: 1, ..Default::default() }.make();
+    /// let set = set.with_documents(&["red", "green", "blue"])?;
+    /// assert_eq!(set.document(2), "blue");
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
+    pub fn with_documents<S: AsRef<str>>(mut self, names: &[S]) -> Result<Self> {
+        if names.len() != self.rows() {
+            return Err(Error::Data {
+                expected: format!("a name for each of {} documents", self.rows()),
+                found: names.len().to_string(),
+            });
+        }
+        let mut strings = Strings::default();
+        (0..self.rows()).for_each(|row| strings.push(names[self.input_row(row)].as_ref().as_bytes()));
+        self.documents = Some(strings);
+        Ok(self)
     }
 
     /// A set from rows in any order, row `i` a document of query `of[i]`; the rows of a query are put together, and
@@ -136,6 +160,9 @@ impl RankSet {
         self.grades = take(&self.grades);
         self.weights = self.weights.as_deref().map(take);
         self.documents = self.documents.as_ref().map(|documents| documents.permuted(&from));
+        if !self.pins.is_empty() {
+            self.pins = from.iter().map(|&i| self.pins[i as usize]).collect();
+        }
         self.input = Some(from);
     }
 
@@ -198,6 +225,7 @@ impl RankSet {
             queries: units.iter().map(|&q| self.queries[q as usize].clone()).collect(),
             documents: self.documents.as_ref().map(|d| d.permuted(&rows)),
             input: None,
+            pins: if self.pins.is_empty() { vec![] } else { rows.iter().map(|&row| self.pins[row as usize]).collect() },
         }
     }
 
@@ -221,6 +249,51 @@ impl RankSet {
             Some(id) if !id.is_empty() => String::from_utf8_lossy(id),
             _ => Cow::Owned((self.input_row(row) + 1).to_string()),
         }
+    }
+
+    /// Says the place of a document, from 1; refuses a place that the query has not, and one that is taken.
+    ///
+    /// ```
+    /// let mut set = ordain::data::synthetic::Orders::default().make();
+    /// set.pin("3", "item_8", 1)?;
+    /// assert_eq!((set.pinned(23), set.pinned(22)), (Some(1), None));
+    /// assert!(set.pin("3", "item_7", 1).is_err());
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
+    pub fn pin(&mut self, query: &str, document: &str, place: usize) -> Result<()> {
+        let q = self.find_query(query)?;
+        let row = self.find_document(q, document)?;
+        self.pin_row(q, row, place)
+    }
+
+    /// The same by the number of the query and the stored row.
+    pub fn pin_row(&mut self, q: usize, row: usize, place: usize) -> Result<()> {
+        let (span, query) = (self.span(q), self.query(q));
+        let found = format!("place {place} of {:?}", self.document(row));
+        let refuse = |expected: String| Err(Error::Data { expected, found });
+        if !(1..=span.len()).contains(&place) || !span.contains(&row) {
+            return refuse(format!("a document of query {query:?} and a place from 1 to {}", span.len()));
+        }
+        let taken = |other: &usize| *other != row && self.pinned(*other) == Some(place);
+        if let Some(other) = span.clone().find(taken) {
+            return refuse(format!("a free place in query {query:?}, not that of {:?}", self.document(other)));
+        }
+        if self.pinned(row).is_some_and(|known| known != place) {
+            return refuse(format!("one place for each document of query {query:?}"));
+        }
+        self.pins.resize(self.grades.len(), 0);
+        self.pins[row] = place as u32;
+        Ok(())
+    }
+
+    /// The place of a document that is known beforehand, from 1.
+    pub fn pinned(&self, row: usize) -> Option<usize> {
+        self.pins.get(row).filter(|&&place| place > 0).map(|&place| place as usize)
+    }
+
+    /// Whether the place of any document is known beforehand.
+    pub fn has_pins(&self) -> bool {
+        !self.pins.is_empty()
     }
 
     /// Whether the file named its documents.

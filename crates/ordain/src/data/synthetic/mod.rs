@@ -2,10 +2,12 @@
 
 mod levels;
 mod linkage;
+mod orders;
 mod silhouettes;
 
 pub use levels::Levels;
 pub use linkage::Linkage;
+pub use orders::Orders;
 pub use silhouettes::{Silhouettes, read_contours};
 
 use crate::data::{Columns, LabelSet, RankSet};

@@ -6,6 +6,8 @@ pub mod dorm;
 pub(super) mod kernel_search;
 pub mod listnet;
 mod lists;
+pub mod quadrank;
+mod quadratic;
 pub(super) mod ranker;
 pub mod rankmatch;
 pub mod ranksvm;
@@ -27,6 +29,8 @@ pub use dorm::Dorm;
 pub use kernel_search::Kernels;
 pub use listnet::ListNet;
 pub use lists::Subset;
+pub use quadrank::QuadRank;
+pub use quadratic::{GivenOrder, PlaceDesign, Placed, Places, Quadratic};
 pub use ranker::{PlaceProbabilities, RankPrediction, Ranker};
 pub use rankmatch::RankMatch;
 pub use ranksvm::{Documents, RankSvm};
@@ -80,6 +84,8 @@ methods! {
         "listnet" => ListNet,
         /// SVM-map: the structural hinge of average precision.
         "svmmap" => SvmMap,
+        /// Links between items that queries share, over top-k lists.
+        "quadrank" => QuadRank,
     }
 }
 

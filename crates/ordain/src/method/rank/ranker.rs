@@ -5,6 +5,7 @@ use crate::data::{Groups, RankSet};
 use crate::error::{Error, Result};
 use crate::matrix::Features;
 use crate::method::Rank;
+use crate::method::rank::quadratic::{GivenOrder, Placed, Quadratic, QuadraticWork};
 use crate::metric::{self, Convention, Evaluation, Metric};
 use crate::score::{Contribution, Score};
 use crate::scorer::rows::{Rows, Work};
@@ -23,6 +24,8 @@ pub struct Ranker {
     pub score: Score,
     /// The values of the head places, of models with probabilities of places; else empty.
     pub places: Vec<f64>,
+    /// Links between items, of a model that has them: the order of a query is then not a sort by scores.
+    pub quadratic: Option<Quadratic>,
 }
 
 /// What a ranker says of one query.
@@ -30,10 +33,12 @@ pub struct Ranker {
 pub struct RankPrediction {
     /// The rows of the set, best first; ties in the order of the input.
     pub order: Vec<usize>,
-    /// The score of each document of the query, in stored order.
+    /// The score of each document of the query, in stored order. With links it is minus the place.
     pub scores: Vec<f64>,
     /// The probabilities of places of each document, in stored order, if they were asked for.
     pub places: Option<Vec<PlaceProbabilities>>,
+    /// Scores without links and the value of the order, of a model with links.
+    pub placed: Option<Placed>,
 }
 
 /// How likely a document stands where.
@@ -59,16 +64,28 @@ impl Model<Rank> for Ranker {
         let worth = self.places.len() <= places::MOST
             && self.places.iter().all(|&c| c > 0.0)
             && self.places.is_sorted_by(|a, b| a >= b);
-        match self.inputs.fits() && worth && self.score.fits(d) && self.inputs.scale != Scale::Matched {
+        let linked = |quadratic: &Quadratic| {
+            let likely = self.places == quadratic.places.values();
+            quadratic.fits() && (likely || self.places.is_empty() && quadratic.order == GivenOrder::Best)
+        };
+        let sized = self.score.fits(d) && self.quadratic.as_ref().is_none_or(linked);
+        match self.inputs.fits() && worth && sized && self.inputs.scale != Scale::Matched {
             true => Ok(()),
             false => Err(Error::Data { expected: "a ranker whose parts fit".into(), found: "another".into() }),
         }
     }
 
-    /// Refuses queries without a scorer: a model with a scorer for each query (`blocks=true`) knows no other.
+    /// Refuses queries without a scorer: a model with a scorer for each query (`blocks=true`) knows no other. Refuses known places where
+    /// they would change nothing. The names that it does not know are items without a bias and without links.
     fn adapt(&self, set: &mut Cow<'_, RankSet>) -> Result<Vec<String>> {
         self.check_queries(set, &set.all())?;
-        Ok(vec![])
+        if set.has_pins() && self.quadratic.is_none() {
+            return Err(Error::Data {
+                expected: "a model with links for places that are known beforehand (quadrank)".into(),
+                found: "one that sorts by scores".into(),
+            });
+        }
+        Ok(self.quadratic.as_ref().map_or(vec![], |quadratic| quadratic.unknown(set)))
     }
 
     fn scaled(&self, set: &RankSet) -> Scaling {
@@ -98,9 +115,10 @@ impl Ranker {
         }
     }
 
-    /// The score of every document, in stored order.
+    /// The score of every document, in stored order. With links it is minus the place in the order that the model gives; documents that
+    /// nothing tells apart have the same.
     ///
-    /// O(values), in parallel over queries.
+    /// O(values), in parallel over queries; with links, one best order per query.
     ///
     /// # Errors
     ///
@@ -120,7 +138,7 @@ impl Ranker {
             _ => return None,
         };
         let bounds = [0, features.rows()];
-        let fits = self.score.expansion().is_none() && self.score.fits(features.cols());
+        let fits = self.score.expansion().is_none() && self.quadratic.is_none() && self.score.fits(features.cols());
         fits.then(|| self.score.units(Groups::new(features, &bounds), &[0], &scaling, |_| ""))
     }
 
@@ -133,7 +151,25 @@ impl Ranker {
 
     /// The scores of some queries under a scaling that was learned before; 0 elsewhere.
     pub(crate) fn scores_with(&self, set: &RankSet, units: &[u32], scaling: &Scaling) -> Result<Vec<f64>> {
-        let scores = self.score.units(set.into(), units, scaling, |q| set.query(q));
+        let mut scores = self.own_with(set, units, scaling)?;
+        if let Some(quadratic) = &self.quadratic {
+            let placed = units.par_iter().map_init(QuadraticWork::default, |work, &q| {
+                let span = set.span(q as usize);
+                Ok(quadratic.answer(set, q as usize, &scores[span.clone()], work)?.scores(span.start))
+            });
+            for (&q, made) in units.iter().zip(placed.collect::<Result<Vec<_>>>()?) {
+                scores[set.span(q as usize)].copy_from_slice(&made);
+            }
+        }
+        Ok(scores)
+    }
+
+    /// The same without links: the score of each document by itself.
+    fn own_with(&self, set: &RankSet, units: &[u32], scaling: &Scaling) -> Result<Vec<f64>> {
+        let mut scores = self.score.units(set.into(), units, scaling, |q| set.query(q));
+        if let Some(quadratic) = &self.quadratic {
+            units.iter().for_each(|&q| quadratic.add_biases(set, q as usize, &mut scores[set.span(q as usize)]));
+        }
         self.finite(set, 0, &scores)?;
         Ok(scores)
     }
@@ -145,21 +181,29 @@ impl Ranker {
         if probabilities {
             self.need_places()?;
         }
-        let (set, scores) = (on.set(), self.scores_of(on, units)?);
+        let (set, scores) = (on.set(), self.own_with(on.set(), units, on.scaled(self)?)?);
         let one = |&q: &u32| {
-            let own = &scores[set.span(q as usize)];
-            let places = probabilities.then(|| self.places_by(set, q as usize, own)).transpose()?;
-            Ok(RankPrediction { order: set.order(q as usize, own), scores: own.to_vec(), places })
+            let (q, own) = (q as usize, &scores[set.span(q as usize)]);
+            let places = probabilities.then(|| self.places_by(set, q, own)).transpose()?;
+            let Some(quadratic) = &self.quadratic else {
+                return Ok(RankPrediction { order: set.order(q, own), scores: own.to_vec(), places, placed: None });
+            };
+            let answer = quadratic.answer(set, q, own, &mut QuadraticWork::default())?;
+            let placed = Some(Placed { own: own.to_vec(), value: answer.value, gap: answer.gap });
+            Ok(RankPrediction { scores: answer.scores(set.span(q).start), order: answer.order, places, placed })
         };
         units.par_iter().with_min_len(if probabilities { 1 } else { 64 }).map(one).collect()
     }
 
-    /// The scores of the documents of query `q`. O(values of the query).
+    /// The scores of the documents of query `q` by themselves, without links. O(values of the query).
     fn scores_in(&self, on: &Ready<'_, Rank>, q: usize) -> Result<Vec<f64>> {
         let (set, units) = (on.set(), [q as u32]);
         let rows = Rows::new(set, &units, on.scaled(self)?);
         let mut scores = vec![0.0; set.span(q).len()];
         self.score.unit(&rows, 0, set.query(q), &mut scores, &mut Work::default());
+        if let Some(quadratic) = &self.quadratic {
+            quadratic.add_biases(set, q, &mut scores);
+        }
         self.finite(set, set.span(q).start, &scores)?;
         Ok(scores)
     }
@@ -202,7 +246,7 @@ impl Ranker {
     fn need_places(&self) -> Result<()> {
         if self.places.is_empty() {
             return Err(Error::Data {
-                expected: "a model with probabilities of places: rankmatch on whole lists (subset=full)".into(),
+                expected: "a model with probabilities of places: rankmatch on whole lists (subset=full), or quadrank by likelihood".into(),
                 found: "one that only ranks".into(),
             });
         }
@@ -221,7 +265,15 @@ impl Ranker {
         }
         let (n, k) = (scores.len(), self.places.len().min(scores.len()));
         let mut marginals = vec![0.0; n * k];
-        log_sum(scores, &self.places, &mut places::Work::default(), &mut marginals)?;
+        match &self.quadratic {
+            Some(quadratic) => {
+                let all = quadratic.marginals(set, q, scores, &mut QuadraticWork::default())?;
+                let classes = all.len() / n.max(1);
+                let heads = all.chunks_exact(classes.max(1)).flat_map(|row| &row[..k]);
+                marginals.iter_mut().zip(heads).for_each(|(p, own)| *p = *own);
+            }
+            None => drop(log_sum(scores, &self.places, &mut places::Work::default(), &mut marginals)?),
+        }
         let rest = k as f64 + (n - k + 1) as f64 / 2.0;
         let of = |p: &[f64]| {
             let first_k = p.iter().sum::<f64>().min(1.0);
@@ -292,6 +344,7 @@ mod tests {
             inputs: Inputs::new(&set.columns, &Filled::default(), scale, global.as_ref()),
             score: Score::Linear((0..set.features.cols()).map(|j| (j as f64).sin()).collect()),
             places: vec![1.0, 0.5],
+            quadratic: None,
         }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::data::scale::{Scale, Scaling};
 use crate::error::{Error, Result};
-use crate::method::{Choice, Positive, Rank, RankNotes, Ranker};
+use crate::method::{Choice, Positive, Quadratic, Rank, RankNotes, Ranker};
 use crate::metric::{self, Metric};
 use crate::risk::Empirical;
 use crate::score::Score;
@@ -50,6 +50,18 @@ pub(in crate::method) trait Learner: Method<Rank> {
     /// What head places are worth, of methods that give probabilities of places.
     fn places(&self) -> Vec<f64> {
         vec![]
+    }
+    /// Number of parameters.
+    fn dim(&self, columns: usize, _examples: &Self::Examples) -> usize {
+        columns
+    }
+    /// The part of a ranker beside its weights; its parameters are taken off the end.
+    fn quadratic(&self, _theta: &mut Vec<f64>, _examples: &Self::Examples) -> Option<Quadratic> {
+        None
+    }
+    /// The parameters of a ranker, for these examples.
+    fn parameters(&self, ranker: &Ranker, _examples: &Self::Examples) -> Vec<f64> {
+        ranker.score.weights().to_vec()
     }
 }
 
@@ -274,7 +286,8 @@ impl<L: Learner> Search<'_, L> {
         (self.watch.tell)(0.98, "fitting on training and validation");
         let both = both(train, valid);
         let drawn = self.learner.draw(self.data, &both)?;
-        match self.fit_one(&drawn, &both, best.at, Some(best.ranker.score.weights().to_vec())) {
+        let start = self.learner.parameters(&best.ranker, &drawn.examples);
+        match self.fit_one(&drawn, &both, best.at, Some(start)) {
             Err(Error::Interrupted) => {
                 let drawn = self.learner.draw(self.data, train)?;
                 let report = Report { stop: Stop::Interrupted, ..best.report };
@@ -299,7 +312,8 @@ impl<L: Learner> Search<'_, L> {
         'search: for of_scale in points.chunk_by(|a, b| a.scale == b.scale) {
             let scaling = Scaling::learn(of_scale[0].scale, set, train);
             let rows = Rows::new(set, &drawn.units, &scaling);
-            let (mut theta, mut carry) = (vec![0.0; set.features.cols()], L::Carry::default());
+            let dim = self.learner.dim(set.features.cols(), &drawn.examples);
+            let (mut theta, mut carry) = (vec![0.0; dim], L::Carry::default());
             for &at in of_scale {
                 let what = format!("choosing: scale={} lambda={}", at.scale.name(), at.lambda);
                 (self.watch.tell)(candidates.len() as f64 / (points.len() + 1) as f64, &what);
@@ -309,7 +323,7 @@ impl<L: Learner> Search<'_, L> {
                     other => other?,
                 };
                 (theta, carry) = (solved.theta, solved.carry);
-                let ranker = self.ranker(theta.clone(), at.scale, &scaling);
+                let ranker = self.ranker(theta.clone(), drawn, at.scale, &scaling);
                 let scores = ranker.scores_with(set, valid, &scaling)?;
                 let value = metric::evaluate(set, valid, &scores, &[self.by], &self.data.convention)?.mean(0);
                 candidates.push(Candidate { settings: at.settings(), value });
@@ -338,10 +352,11 @@ impl<L: Learner> Search<'_, L> {
         let set = self.data.set;
         let scaling = Scaling::learn(at.scale, set, units);
         let rows = Rows::new(set, &drawn.units, &scaling);
-        let start = start.unwrap_or_else(|| vec![0.0; set.features.cols()]);
+        let start = start.unwrap_or_else(|| vec![0.0; self.learner.dim(set.features.cols(), &drawn.examples)]);
         let problem = Problem { rows: &rows, drawn, lambda: at.lambda };
         let solved = self.solve(&problem, start, L::Carry::default())?;
-        Ok(Outcome { at, value: 0.0, ranker: self.ranker(solved.theta, at.scale, &scaling), report: solved.report })
+        let ranker = self.ranker(solved.theta, drawn, at.scale, &scaling);
+        Ok(Outcome { at, value: 0.0, ranker, report: solved.report })
     }
 
     /// One fit: read off the journal if it was made before an interruption, else made and written down.
@@ -355,9 +370,10 @@ impl<L: Learner> Search<'_, L> {
         Ok(solved)
     }
 
-    fn ranker(&self, weights: Vec<f64>, scale: Scale, scaling: &Scaling) -> Ranker {
+    fn ranker(&self, mut theta: Vec<f64>, drawn: &Drawn<L::Examples>, scale: Scale, scaling: &Scaling) -> Ranker {
         let inputs = Inputs::new(&self.data.set.columns, &self.data.filled, scale, scaling.global());
-        Ranker { inputs, score: Score::Linear(weights), places: self.learner.places() }
+        let quadratic = self.learner.quadratic(&mut theta, &drawn.examples);
+        Ranker { inputs, score: Score::Linear(theta), places: self.learner.places(), quadratic }
     }
 
     fn fitted(
@@ -389,7 +405,8 @@ impl<L: Learner> Search<'_, L> {
             chosen,
             seed: data.seed,
         };
-        let journal = (outcome.report.stop == Stop::Interrupted).then(|| self.journal.rewound());
+        let resumes = outcome.report.stop == Stop::Interrupted && self.learner.resumes();
+        let journal = resumes.then(|| self.journal.rewound());
         Fitted { model: outcome.ranker, facts, journal }
     }
 }

@@ -1,0 +1,365 @@
+//! QuadRank: orders of items that queries share, with links between them.
+
+mod items;
+mod solve;
+mod words;
+
+use self::items::Shared;
+pub(in crate::method) use self::items::find;
+pub use self::words::Core;
+use self::words::{DESIGNS, ORDERS, TIES, TRAINERS};
+use crate::data::scale::Scale;
+use crate::error::{Error, Result};
+use crate::method::annotate::annotator::Trainer;
+use crate::method::rank::lists::ListSettings;
+use crate::method::rank::lists::Subset;
+use crate::method::rank::rankmatch::PlaceDiscount;
+use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, lbfgs};
+use crate::method::settings::{self, Common, count, name_of, one_of, serves};
+use crate::method::{Choice, GivenOrder, Positive, Quadratic, Rank, Ranker};
+use crate::solver::run::Watch;
+use crate::structure::ranking::MOST_CORE;
+use crate::surrogate::lists::{ListLoss, RightOrders};
+use crate::surrogate::ranking::{PlaceDesign, Places, RankingCase, RankingTarget, RankingWork};
+use crate::task::{Method, Setting, Training};
+use crate::traits::Risk;
+use serde_json::{Map, Value};
+
+use std::sync::atomic::AtomicBool;
+
+/// QuadRank: the score of an order has links between items, so that where one item stands changes where others should stand.
+///
+/// ```text
+/// f(π) = Σ_i (w·x_i + b_item(i)) c(π_i) + Σ_{c in the core, i} g_ci D(π_c, π_i)
+///
+/// min over w, b, g:   λ/2·|w|² + λ_links/2·(|b|² + |g|²) + mean over queries of L
+/// ```
+///
+/// \[QAP\] Eq. (2) with the scores of Eqs. (4) and (5), over lists of k head places and a tail. L is minus the log-likelihood of the right
+/// orders (exact, by L-BFGS), or the structured hinge of Eq. (1) (block-coordinate Frank-Wolfe to a certified gap; where several orders are right,
+/// in rounds over the best of them, Eq. (8)).
+///
+/// By likelihood a query is put in the order of the expected worth of places, by margin in the order of the largest f: `order` says which.
+///
+/// The documents of queries are *items* that recur by name: labels, channels, products. The `core` is a few items whose places matter to
+/// others. The design D says how: `distance` is |j − l|/k, so that a link above 0 drives two items apart and one below 0 draws them
+/// together.
+///
+/// ```
+/// use ordain::{data::synthetic::Orders, method::QuadRank, solver::run::Watch, task::{Method, Model, Training}};
+/// let set = Orders { lists: 60, ..Orders::default() }.make();
+/// let method: ordain::method::RankMethod = "quadrank[places=3,scale=none,lambda=0.01]".parse()?;
+/// let fitted = method.fit(&Training::new(&set, &set.all()), &Watch::NOBODY)?;
+/// let said = fitted.model.predict(&fitted.model.prepare(&set)?, &[0], true)?.remove(0);
+/// let placed = said.placed.expect("a model with links");
+/// assert!(said.order.len() == 8 && placed.own.len() == 8 && placed.gap >= 0.0);
+/// # Ok::<(), ordain::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuadRank {
+    /// The items that are linked with all others.
+    pub core: Core,
+    /// What two places have to do with each other.
+    pub design: PlaceDesign,
+    /// Head places.
+    pub places: usize,
+    /// What is minimised.
+    pub trainer: Trainer,
+    /// What a wrong order costs, of the margin; NDCG where nothing is said.
+    pub loss: Option<ListLoss>,
+    /// What is right among equal grades, of the likelihood: the mean, or the sum.
+    pub ties: RightOrders,
+    /// Which order is given; by likelihood the expected one, by margin the best one.
+    pub order: Option<GivenOrder>,
+    /// Strength of the ridge on weights.
+    pub lambda: Choice<Positive>,
+    /// Strength of the ridge on biases and links; that on weights where nothing is said.
+    pub link_lambda: Option<Positive>,
+    /// Scaling of the features.
+    pub scale: Choice<Scale>,
+    /// The most steps of one fit, of the margin passes over the lists.
+    pub max_iter: usize,
+    /// Where a fit stops: the norm of the gradient relative to the one at zero, of the margin the duality gap.
+    pub tol: Positive,
+}
+
+impl Default for QuadRank {
+    fn default() -> Self {
+        Self {
+            core: Core::Size(1),
+            design: PlaceDesign::Distance,
+            places: 5,
+            trainer: Trainer::Likelihood,
+            loss: None,
+            ties: RightOrders::Average,
+            order: None,
+            lambda: Choice::Auto,
+            link_lambda: None,
+            scale: Choice::Auto,
+            max_iter: 500,
+            tol: Positive(1e-3),
+        }
+    }
+}
+
+/// λ if nothing can be chosen.
+const LAMBDA: f64 = 0.01;
+/// The λ that are tried on validation, from the strongest.
+const PATH: [f64; 7] = [1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4];
+
+/// What is learned from: lists with what is right of them.
+pub(in crate::method) struct Cases {
+    shared: Shared,
+    places: Places,
+    likely: Vec<RankingCase>,
+    /// What wins, of the margin; else empty.
+    targets: Vec<RankingTarget>,
+    seed: u64,
+}
+
+impl QuadRank {
+    /// What head places are worth: `1/log2(1 + j)`.
+    fn values(&self) -> Vec<f64> {
+        let (discount, ties, subset) = (PlaceDiscount::Log, RightOrders::Average, Subset::Full);
+        ListSettings { subset, places: self.places, discount, ties, draws: None }.place_values()
+    }
+
+    fn order(&self) -> GivenOrder {
+        let likely = self.trainer == Trainer::Likelihood;
+        self.order.unwrap_or(if likely { GivenOrder::Expected } else { GivenOrder::Best })
+    }
+
+    fn loss(&self) -> ListLoss {
+        self.loss.unwrap_or(ListLoss::Ndcg)
+    }
+
+    /// The lists of some queries with what is right of them, and which of the queries teach something.
+    fn cases(&self, data: &Training<'_, Rank>, units: Vec<u32>) -> Result<(Vec<u32>, Cases)> {
+        let set = data.set;
+        let places = Places::new(&self.values(), self.design)?;
+        let design: Vec<f64> = {
+            let design = places.of(usize::MAX).1;
+            (0..=self.places).flat_map(|j| design.row(j).to_vec()).collect()
+        };
+        let grades = |q: u32| &set.grades[set.span(q as usize)];
+        let target = |core: Vec<u32>, q: u32| RankingTarget::new(grades(q), core, &places, self.loss());
+        let margin = self.trainer == Trainer::Margin;
+        let mut kept = vec![];
+        for q in units {
+            if !margin || target(vec![], q)?.is_some() {
+                kept.push(q);
+            }
+        }
+        let shared = Shared::new(set, &kept, &self.core, self.places, &design)?;
+        let (mut likely, mut targets, mut work) = (vec![], vec![], RankingWork::default());
+        for (n, &q) in kept.iter().enumerate() {
+            let core: Vec<u32> = shared.index.inside(n).iter().map(|&(_, document)| document).collect();
+            if margin {
+                targets.extend(target(core.clone(), q)?);
+            }
+            likely.push(RankingCase::new(grades(q), core, &places, &mut work)?);
+        }
+        Ok((kept, Cases { shared, places, likely, targets, seed: data.seed }))
+    }
+}
+
+impl Method<Rank> for QuadRank {
+    fn name(&self) -> &'static str {
+        "quadrank"
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        Self::SETTINGS
+    }
+
+    fn get(&self, name: &str) -> Option<String> {
+        match name {
+            "core" => Some(self.core.to_string()),
+            "design" => Some(name_of(&self.design, &DESIGNS).into()),
+            "places" => Some(self.places.to_string()),
+            "trainer" => Some(name_of(&self.trainer, &TRAINERS).into()),
+            "loss" => self.loss.map(|loss| loss.to_string()),
+            "ties" => Some(name_of(&self.ties, &TIES).into()),
+            "order" => self.order.map(|order| name_of(&order, &ORDERS).into()),
+            "link_lambda" => self.link_lambda.map(|lambda| lambda.get().to_string()),
+            _ => settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol),
+        }
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        let Self { scale, lambda, max_iter, tol, .. } = self;
+        if (Common { scale, lambda, max_iter, tol }).set(name, value)? {
+            return Ok(());
+        }
+        match name {
+            "core" => self.core = value.parse()?,
+            "design" => self.design = one_of("design", value, &DESIGNS)?,
+            "places" => self.places = count(name, value)?,
+            "trainer" => self.trainer = one_of("trainer", value, &TRAINERS)?,
+            "loss" => {
+                let loss = settings::list_loss(value).map_err(|_| Error::Setting {
+                    name: name.into(),
+                    expected: "ndcg, p@K, mrr or wta (a loss has to be linear in the places, so that the worst order can be found)".into(),
+                    found: value.into(),
+                });
+                self.loss = Some(loss?);
+            }
+            "ties" => self.ties = one_of("ties", value, &TIES)?,
+            "order" => self.order = Some(one_of("order", value, &ORDERS)?),
+            _ => {
+                self.link_lambda = match settings::lambda(name, value)? {
+                    Choice::Auto => None,
+                    Choice::Set(lambda) => Some(lambda),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses settings that do not go together.
+    fn check(&self) -> Result<()> {
+        settings::check(self.scale, self.max_iter)?;
+        let wrong =
+            |name: &str, expected: String, found: String| Err(Error::Setting { name: name.into(), expected, found });
+        let most = crate::structure::ranking::MOST_SUM;
+        if !(1..=most).contains(&self.places) {
+            return wrong("places", format!("a number from 1 to {most}"), self.places.to_string());
+        }
+        if self.core.len() > MOST_CORE {
+            return wrong("core", format!("at most {MOST_CORE} items"), self.core.to_string());
+        }
+        let (margin, trainer) =
+            (self.trainer == Trainer::Margin, format!("trainer={}", name_of(&self.trainer, &TRAINERS)));
+        serves("loss", self.loss.is_some(), margin, "trainer=margin", &trainer)?;
+        serves("order", self.order() == GivenOrder::Expected, !margin, "trainer=likelihood", &trainer)?;
+        serves("ties", self.ties != RightOrders::Average, !margin, "trainer=likelihood", &trainer)?;
+        if !matches!(self.ties, RightOrders::Average | RightOrders::Sum) {
+            return wrong("ties", "average or sum".into(), format!("{:?}", self.ties));
+        }
+        match self.loss {
+            Some(loss @ ListLoss::Precision(k)) if k > self.places => wrong(
+                "loss",
+                format!("p@K with K up to the {} head places (the tail has no order)", self.places),
+                loss.to_string(),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn chooses(&self) -> bool {
+        self.choices().open()
+    }
+
+    fn chooses_by(&self) -> crate::metric::Metric {
+        crate::method::rank::CHOOSES_BY
+    }
+
+    fn resumes(&self) -> bool {
+        self.trainer == Trainer::Likelihood
+    }
+
+    fn written(&self) -> crate::task::Written {
+        crate::task::Written { asked: self.choices().asked(), settings: self.used() }
+    }
+
+    fn learn(&self, data: &Training<'_, Rank>, watch: &Watch) -> Result<crate::task::Fitted<Rank>> {
+        crate::method::rank::search::fit(self, data, watch)
+    }
+}
+
+impl Learner for QuadRank {
+    type Examples = Cases;
+    type Carry = ();
+
+    fn choices(&self) -> Choices {
+        Choices { scale: self.scale, lambda: self.lambda, default: LAMBDA, path: &PATH }
+    }
+
+    fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<Cases>> {
+        let set = data.set;
+        if set.weights.is_some() {
+            return Err(Error::Data {
+                expected: "data without a column of weights (ranksvm takes them)".into(),
+                found: "weights of documents".into(),
+            });
+        }
+        let units: Vec<u32> = units.iter().copied().filter(|&q| !set.is_flat(q as usize)).collect();
+        let (units, examples) = self.cases(data, units)?;
+        if units.is_empty() {
+            return Err(Error::Data {
+                expected: "at least one training query with two different grades".into(),
+                found: "none: there is nothing to put in order".into(),
+            });
+        }
+        Ok(Drawn { count: units.len() as f64, units, examples, kind: "list" })
+    }
+
+    fn risk<'a>(&self, problem: &Problem<'a, Cases>, stop: &'a AtomicBool) -> Box<dyn Risk + 'a> {
+        Box::new(solve::Likelihood::new(self, problem, stop))
+    }
+
+    fn descend(&self, risk: &mut dyn Risk, lambda: f64, from: Start<()>, watch: &Watch) -> Result<Solved<()>> {
+        lbfgs(risk, lambda, (self.tol.get(), self.max_iter), from, watch)
+    }
+
+    fn solve(&self, problem: &Problem<Cases>, from: Start<()>, watch: &Watch) -> Result<Solved<()>> {
+        match self.trainer {
+            Trainer::Likelihood => self.descend(&mut *self.risk(problem, watch.stop), problem.lambda, from, watch),
+            Trainer::Margin => solve::margin(self, problem, watch),
+        }
+    }
+
+    fn used(&self) -> Map<String, Value> {
+        let link_lambda = self.link_lambda.map_or("lambda".into(), |lambda| lambda.get().into());
+        let mut used = Map::from_iter([
+            ("core".into(), self.core.to_string().into()),
+            ("design".into(), name_of(&self.design, &DESIGNS).into()),
+            ("places".into(), self.places.into()),
+            ("trainer".into(), name_of(&self.trainer, &TRAINERS).into()),
+            ("order".into(), name_of(&self.order(), &ORDERS).into()),
+            ("link_lambda".into(), link_lambda),
+            ("max_iter".into(), self.max_iter.into()),
+            ("tol".into(), self.tol.get().into()),
+        ]);
+        match self.trainer {
+            Trainer::Likelihood => used.insert("ties".into(), name_of(&self.ties, &TIES).into()),
+            Trainer::Margin => used.insert("loss".into(), self.loss().to_string().into()),
+        };
+        used
+    }
+
+    fn places(&self) -> Vec<f64> {
+        // a margin is no probability
+        if self.trainer == Trainer::Likelihood { self.values() } else { vec![] }
+    }
+
+    fn dim(&self, columns: usize, cases: &Cases) -> usize {
+        columns + cases.shared.index.dim()
+    }
+
+    fn quadratic(&self, theta: &mut Vec<f64>, cases: &Cases) -> Option<Quadratic> {
+        let index = &cases.shared.index;
+        let mut biases = theta.split_off(theta.len() - index.dim());
+        let links = biases.split_off(index.items);
+        let (items, core) = (cases.shared.names.clone(), index.core.clone());
+        Some(Quadratic { places: cases.places.clone(), order: self.order(), items, biases, core, links })
+    }
+
+    /// Items are found by name: other queries may have others.
+    fn parameters(&self, ranker: &Ranker, cases: &Cases) -> Vec<f64> {
+        let mut theta = ranker.score.weights().to_vec();
+        let Some(old) = &ranker.quadratic else { return theta };
+        let (names, index) = (&cases.shared.names, &cases.shared.index);
+        let places: Vec<Option<usize>> = names.iter().map(|name| find(&old.items, name)).collect();
+        theta.extend(places.iter().map(|place| place.map_or(0.0, |place| old.biases[place])));
+        for &core in &index.core {
+            let same = |&c: &u32| old.items[c as usize] == names[core as usize];
+            let row = old.core.iter().position(|c| same(c));
+            let link = |place: &Option<usize>| {
+                row.zip(*place).map_or(0.0, |(row, place)| old.links[row * old.items.len() + place])
+            };
+            theta.extend(places.iter().map(link));
+        }
+        theta
+    }
+}

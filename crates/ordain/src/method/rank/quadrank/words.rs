@@ -1,0 +1,139 @@
+//! What can be set of QuadRank, in words.
+
+use super::QuadRank;
+use crate::error::{Error, Result};
+use crate::method::GivenOrder;
+use crate::method::annotate::annotator::Trainer;
+use crate::method::settings::{SCALE, accuracy, ridge, steps};
+use crate::structure::ranking::MOST_CORE;
+use crate::surrogate::lists::RightOrders;
+use crate::surrogate::ranking::PlaceDesign;
+use crate::task::Setting;
+use std::fmt;
+use std::str::FromStr;
+
+pub(super) const TRAINERS: [(&str, Trainer); 2] = [("likelihood", Trainer::Likelihood), ("margin", Trainer::Margin)];
+pub(super) const TIES: [(&str, RightOrders); 2] = [("average", RightOrders::Average), ("sum", RightOrders::Sum)];
+pub(super) const ORDERS: [(&str, GivenOrder); 2] = [("expected", GivenOrder::Expected), ("best", GivenOrder::Best)];
+pub(super) const DESIGNS: [(&str, PlaceDesign); 3] =
+    [("distance", PlaceDesign::Distance), ("product", PlaceDesign::Product), ("head", PlaceDesign::Head)];
+
+impl QuadRank {
+    /// What can be set.
+    pub const SETTINGS: &'static [Setting] = &[
+        Setting {
+            name: "core",
+            range: "a number up to 8, or names of documents separated by ;",
+            default: "1",
+            help: "items that are linked with all others: so many whose places depend most on those of others in the training data, or these; 0 ranks without links",
+        },
+        Setting {
+            name: "design",
+            range: "distance, product, head",
+            default: "distance",
+            help: "what a link counts: how far two items are apart (|j-l|/k), c_j times c_l, or whether both are in the head",
+        },
+        Setting {
+            name: "places",
+            range: "a number from 1 to 16",
+            default: "5",
+            help: "head places; below them order does not count",
+        },
+        Setting {
+            name: "trainer",
+            range: "likelihood, margin",
+            default: "likelihood",
+            help: "the exact likelihood of the right orders, or the structured SVM of the paper with a certified duality gap",
+        },
+        Setting {
+            name: "loss",
+            range: "ndcg, p@K, mrr, wta",
+            default: "ndcg",
+            help: "what a wrong order costs with trainer=margin: 1 minus this metric at the head places. It has to be linear in the places: map, err and others are not",
+        },
+        Setting {
+            name: "ties",
+            range: "average, sum",
+            default: "average",
+            help: "right orders of equal grades with trainer=likelihood: the mean of their log-likelihoods, or the sum of their probabilities",
+        },
+        Setting {
+            name: "order",
+            range: "expected, best",
+            default: "expected, by margin best",
+            help: "the order that a model gives: documents by the expected worth of their place (best for NDCG), or the order of the largest score",
+        },
+        SCALE,
+        ridge("strength of the ridge on weights: auto by validation (else 0.01); c=1/lambda is accepted too"),
+        Setting {
+            name: "link_lambda",
+            range: "auto or a number above 0",
+            default: "auto",
+            help: "strength of the ridge on links and on the bias of each item: auto is that of lambda",
+        },
+        steps("500", "the most steps of one fit, by margin passes over the lists"),
+        accuracy("1e-3", "where a fit stops: gradient relative to the one at zero, by margin the duality gap"),
+    ];
+}
+
+/// The items that are linked with all others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Core {
+    /// So many.
+    Size(usize),
+    /// These.
+    Names(Vec<String>),
+}
+
+impl Core {
+    /// How many they are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Size(size) => *size,
+            Self::Names(names) => names.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl FromStr for Core {
+    type Err = Error;
+    fn from_str(value: &str) -> Result<Self> {
+        let wrong = || Error::Setting {
+            name: "core".into(),
+            expected: format!("a number up to {MOST_CORE}, or up to {MOST_CORE} different names separated by ;"),
+            found: value.into(),
+        };
+        if let Ok(size) = value.parse::<usize>() {
+            return if size <= MOST_CORE { Ok(Self::Size(size)) } else { Err(wrong()) };
+        }
+        if value == "auto" || value.parse::<f64>().is_ok() {
+            return Err(wrong());
+        }
+        // one name that looks like a number is told apart by a last ;
+        let names = value.strip_suffix(';').unwrap_or(value);
+        let names: Vec<String> = names.split([';', ',']).map(|name| name.trim().to_owned()).collect();
+        let mut seen = names.clone();
+        seen.sort_unstable();
+        seen.dedup();
+        match seen.len() < names.len() || seen.iter().any(String::is_empty) || names.len() > MOST_CORE {
+            true => Err(wrong()),
+            false => Ok(Self::Names(names)),
+        }
+    }
+}
+
+/// As it is written in a setting; names cannot hold `,`, `;` or `]` there.
+impl fmt::Display for Core {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Size(size) => write!(f, "{size}"),
+            // the last ; tells a name from a number
+            Self::Names(names) => write!(f, "{};", names.join(";")),
+        }
+    }
+}
