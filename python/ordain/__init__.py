@@ -12,7 +12,15 @@ from ._compat import ConvergenceWarning, NotFittedError
 from ._ordain import FormatError, __version__
 from ._star import star_argmax, star_marginals, star_ranking, star_ranking_forced, star_ranking_marginals
 from ._structure import linear_assignment, permanent, sample_matchings, top_k_marginals
-from .datasets import make_matching, make_ranking, make_tagging, read_letor, read_matching, read_multilabel
+from .datasets import (
+    make_matching,
+    make_orders,
+    make_ranking,
+    make_tagging,
+    read_letor,
+    read_matching,
+    read_multilabel,
+)
 from .matching import *  # noqa: F403
 from .ranking import *  # noqa: F403
 from .tagging import *  # noqa: F403
@@ -47,6 +55,7 @@ __all__ = [
     "linear_assignment",
     "load",
     "make_matching",
+    "make_orders",
     "make_ranking",
     "make_tagging",
     "metrics",

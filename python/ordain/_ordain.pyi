@@ -26,6 +26,8 @@ _Edges: TypeAlias = tuple[_Rows, _Names, _Ids | None, _Ids, _Ids]
 _Coded: TypeAlias = tuple[_Ints, list[str]]
 # column, both values, the difference after scaling, the weight and their product
 _Reason: TypeAlias = tuple[int, float, float, float, float, float]
+# the item of each row, and its place in its query, 0 where it is not known
+_Known: TypeAlias = dict[str, Any] | None
 _Nulls: TypeAlias = tuple[_Doubles, _Doubles] | None
 # labels, and their value
 _Set: TypeAlias = tuple[_Ints, float]
@@ -56,6 +58,7 @@ __all__ = [
     "linear_assignment",
     "load",
     "make_matching",
+    "make_orders",
     "make_ranking",
     "make_tagging",
     "measure",
@@ -94,11 +97,15 @@ class Ranker:
     def header(self) -> str: ...
     def to_bytes(self) -> bytes: ...
     def save(self, path: _Path) -> None: ...
-    def scores(self, x: _Rows, names: _Names, qid: _Ids | None, threads: int | None) -> _Doubles: ...
+    def scores(
+        self, x: _Rows, names: _Names, qid: _Ids | None, threads: int | None, known: _Known = None
+    ) -> _Doubles: ...
     def places(
-        self, x: _Rows, names: _Names, qid: _Ids | None, threads: int | None
+        self, x: _Rows, names: _Names, qid: _Ids | None, threads: int | None, known: _Known = None
     ) -> tuple[_Doubles, _Doubles, _Doubles]: ...
-    def explain(self, x: _Rows, names: _Names, qid: _Ids | None, above: int, below: int) -> list[_Reason]: ...
+    def explain(
+        self, x: _Rows, names: _Names, qid: _Ids | None, above: int, below: int, known: _Known = None
+    ) -> list[_Reason]: ...
     def answers(
         self,
         x: _Rows,
@@ -107,6 +114,7 @@ class Ranker:
         top: int | None,
         probabilities: bool,
         threads: int | None,
+        known: _Known = None,
     ) -> list[str]: ...
 
 @final
@@ -192,6 +200,7 @@ def fit_rank(
     weight: _Doubles | None,
     valid_from: int | None,
     run: _Run,
+    items: _Ids | None = None,
 ) -> tuple[Ranker, BaseException | None]: ...
 def fit_labels(
     name: str,
@@ -230,6 +239,7 @@ def measure(
     rules: _Settings,
     docid: list[str] | None = None,
 ) -> _Doubles: ...
+def make_orders(lists: int, link: float, seed: int) -> tuple[_Floats, _Doubles, _Ints, list[str]]: ...
 def make_ranking(
     queries: int, documents: tuple[int, int], features: int, grades: int, noise: float, seed: int
 ) -> tuple[_Floats, _Doubles, _Ints]: ...

@@ -32,7 +32,7 @@ from ._input import (
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BallRank", "Dorm", "ListNet", "RankMatch", "RankSVM", "SVMMap"]
+__all__ = ["BallRank", "Dorm", "ListNet", "QuadRank", "RankMatch", "RankSVM", "SVMMap"]
 
 
 def _numbers(queries: Ids | None, n: int) -> Ints:
@@ -123,6 +123,10 @@ class Ranker(Estimator):
         """
         return self._fit(X, y, qid, group, None, ignore, eval_set, callbacks)
 
+    def _items(self, X: Any, n: int, items: Any) -> Ids | None:
+        """The item of each row, of a ranker that knows items."""
+        return None
+
     def _fit(
         self,
         X: Any,
@@ -133,10 +137,11 @@ class Ranker(Estimator):
         ignore: Iterable[str],
         eval_set: Any,
         callbacks: Any,
+        items: Any = None,
     ) -> Self:
         settings, run = self._settings(), self._run(callbacks)
         need_whole("query", "QueryKFold", qid if isinstance(qid, str) else "qid")
-        names, left = named(X, {"label": y, "query": qid, "weight": sample_weight}, ignore)
+        names, left = named(X, {"label": y, "query": qid, "weight": sample_weight, "id": items}, ignore)
         run["columns"] |= names | {"ignore": left}
         if "label" in names:
             y = X[names["label"]]
@@ -157,12 +162,17 @@ class Ranker(Estimator):
             raise ValueError("expected two rows of different relevance at least, found 1 sample")
         weight = None if sample_weight is None else _weights(sample_weight, n)
         valid = None
+        known = self._items(X, n, X[names["id"]] if "id" in names else items)
         if eval_set is not None:
-            roles = names | {"ignore": left}
-            data, grades, queries, weight = self._joined(data, grades, queries, weight, one_set(eval_set), roles)
+            roles, eval_set = names | {"ignore": left}, one_set(eval_set)
+            if known is not None:
+                *most, more = eval_set if "id" not in names else (*eval_set, eval_set[0][names["id"]])
+                eval_set, more = tuple(most), self._items(most[0], len(np.asarray(more)), more)
+                known = None if more is None else both(known, more)
+            data, grades, queries, weight = self._joined(data, grades, queries, weight, eval_set, roles)
             valid = n
         model, raised = _ordain.fit_rank(
-            self._method, settings, data.rows, data.names, grades, queries, weight, valid, run
+            self._method, settings, data.rows, data.names, grades, queries, weight, valid, run, known
         )
         return self._keep(model, data, raised)
 
@@ -208,13 +218,16 @@ class Ranker(Estimator):
         `qid` is needed where a score depends on the query: with `scale="query"`, `scale="minmax"` or `blocks=True`.
         `output="frame"` gives a frame of the library that `X` is from, with the columns `query`, `rank` and `score`.
         """
+        return self._predict(X, qid, output, None)
+
+    def _predict(self, X: Any, qid: Any, output: str, known: dict[str, Any] | None) -> Any:
         model = self._fitted()
         if wants_frame(output):
-            return self._framed(X, qid)
-        return model.scores(*self._asked(X, qid, model.by_query), self.n_threads)
+            return self._framed(X, qid, known)
+        return model.scores(*self._asked(X, qid, model.by_query), self.n_threads, known)
 
-    def _framed(self, X: Any, qid: Any) -> Any:
-        scores, of = self._scored(X, qid)
+    def _framed(self, X: Any, qid: Any, known: dict[str, Any] | None) -> Any:
+        scores, of = self._scored(X, qid, known)
         names = self._given_queries(X, qid, len(of))
         return framed({"query": names, "rank": _ranks(scores, of), "score": scores}, X)
 
@@ -249,11 +262,11 @@ class Ranker(Estimator):
         names = self._given_queries(X, qid, len(of))
         return {names[rows[0]]: rows[:k] for rows in np.split(order, starts[1:])}
 
-    def _scored(self, X: Any, qid: Any) -> tuple[Doubles, Ints]:
+    def _scored(self, X: Any, qid: Any, known: dict[str, Any] | None = None) -> tuple[Doubles, Ints]:
         """Scores, and the number of each row's query by first appearance."""
         model = self._fitted()
         rows, names, queries = self._asked(X, qid, True)
-        scores: Doubles = model.scores(rows, names, queries, self.n_threads)
+        scores: Doubles = model.scores(rows, names, queries, self.n_threads, known)
         return scores, _numbers(queries, len(scores))
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
@@ -261,10 +274,13 @@ class Ranker(Estimator):
 
         With `sample_weight` a query counts as much as the mean weight of its rows.
         """
+        return self._score(X, y, qid, sample_weight, None)
+
+    def _score(self, X: Any, y: Any, qid: Any, sample_weight: Any, known: dict[str, Any] | None) -> float:
         model = self._fitted()
         y = X[y] if isinstance(y, str) else y
         rows, names, queries = self._asked(X, qid, True)
-        scores = model.scores(rows, names, queries, self.n_threads)
+        scores = model.scores(rows, names, queries, self.n_threads, known)
         n = len(scores)
         values = metrics.per_query(self.choose_by, column(y, "y", n), scores, queries, convention=self.convention)
         weights = np.ones(len(values))
@@ -626,6 +642,170 @@ class ListNet(Ranker):
         self.seed = seed
         self.n_threads = n_threads
         self.progress = progress
+
+
+class QuadRank(Ranker):
+    """QuadRank: orders of items that queries share, with links between them.
+
+    ```text
+    f(order) = Σ_i (w·x_i + b_item(i)) c(place_i) + Σ_{core item c, item i} g_ci D(place_c, place_i)
+    lambda/2 |w|² + link_lambda/2 (|b|² + |g|²) + mean over queries of the loss
+    ```
+
+    The loss is minus the log-likelihood of the right orders over lists of `places` head places and a tail, exact, or with
+    `trainer="margin"` the structured hinge of `loss`. `items` names the item of each row: an array, or of a frame the name of
+    a column, which the model remembers. A row of an unknown item has no bias and no links. `pins` gives places that are known
+    at prediction: a number for each row, the place in its query from 1, and 0 where it is not known.
+
+    `predict` gives minus the place of each row in the order of its query. Parameters are those of
+    `ordain fit quadrank --help`.
+
+    >>> from ordain import QuadRank, make_orders
+    >>> X, y, qid, items = make_orders(lists=300, seed=0)
+    >>> model = QuadRank(places=3, scale="none", lambda_=0.003).fit(X, y, qid=qid, items=items)
+    >>> model.core_
+    ['item_8']
+    """
+
+    _method: ClassVar[str] = "quadrank"
+    __metadata_request__fit = {"qid": True, "items": True}
+    __metadata_request__predict = {"qid": True, "items": True, "pins": True}
+    __metadata_request__score = {"qid": True, "items": True, "pins": True}
+    __metadata_request__predict_proba = {"qid": True, "items": True, "pins": True}
+
+    def __init__(
+        self,
+        *,
+        core: int | str = 1,
+        design: str = "distance",
+        places: int = 5,
+        trainer: str = "likelihood",
+        loss: str | None = None,
+        ties: str = "average",
+        order: str | None = None,
+        scale: str = "auto",
+        lambda_: float | str = "auto",
+        c: float | None = None,
+        link_lambda: float | str = "auto",
+        max_iter: int = 500,
+        tol: float = 1e-3,
+        choose_by: str = "ndcg@10",
+        convention: str = "standard",
+        refit: bool = True,
+        missing: str = "error",
+        single_query: bool = False,
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.core = core
+        self.design = design
+        self.places = places
+        self.trainer = trainer
+        self.loss = loss
+        self.ties = ties
+        self.order = order
+        self.scale = scale
+        self.lambda_ = lambda_
+        self.c = c
+        self.link_lambda = link_lambda
+        self.max_iter = max_iter
+        self.tol = tol
+        self.choose_by = choose_by
+        self.convention = convention
+        self.refit = refit
+        self.missing = missing
+        self.single_query = single_query
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        *,
+        items: Any = None,
+        group: Any = None,
+        ignore: Iterable[str] = (),
+        eval_set: Any = None,
+        callbacks: Iterable[Callback] | Callback | None = None,
+    ) -> Self:
+        """Learns as `Ranker.fit` does, with the item of each row; then `eval_set=(X, y, qid, items)`.
+
+        Without `items` only `core=0` can be fitted, which is a model without links.
+        """
+        return self._fit(X, y, qid, group, None, ignore, eval_set, callbacks, items)
+
+    def _items(self, X: Any, n: int, items: Any) -> Ids | None:
+        return None if items is None else ids(items, "items", n)
+
+    def _known(self, X: Any, items: Any, pins: Any) -> dict[str, Any]:
+        """What is known of rows beside their features."""
+        self._fitted()
+        column_of_items = self.columns_.get("id")
+        if items is None and column_of_items is not None and column_of_items in columns_of(X):
+            items = X[column_of_items]
+        elif isinstance(items, str):
+            items = X[items]
+        if items is not None:
+            items = ids(items, "items", len(np.asarray(items)))
+        if pins is not None:
+            given = np.asarray(pins)
+            if given.ndim != 1 or given.dtype.kind not in "iu" or (given < 0).any():
+                raise ValueError(f"pins: expected a place from 1 for each row, 0 where it is not known, found {pins!r:.80}")
+            pins = given.tolist()
+        return {"items": items, "pins": pins}
+
+    def predict(self, X: Any, qid: Any = None, *, items: Any = None, pins: Any = None, output: str = "array") -> Any:
+        """Minus the place of each row in the order of its query; rows that nothing tells apart have the same.
+
+        `output="frame"` gives a frame of the library that `X` is from, with the columns `query`, `rank` and `score`.
+        """
+        return self._predict(X, qid, output, self._known(X, items, pins))
+
+    def answers(
+        self,
+        X: Any,
+        qid: Any = None,
+        *,
+        items: Any = None,
+        pins: Any = None,
+        top: int | None = None,
+        probabilities: bool = False,
+    ) -> list[dict[str, Any]]:
+        """The order of each query with its value and gap, as the documents that `ordain predict --json` prints."""
+        model, known = self._fitted(), self._known(X, items, pins)
+        return _read(model.answers(*self._asked(X, qid, True), top, probabilities, self.n_threads, known))
+
+    def rank(self, X: Any, qid: Any = None, *, items: Any = None, pins: Any = None) -> Ints:
+        """The rank of each row within its query, 1 for the best; equal scores stand in the order of the rows."""
+        return _ranks(*self._scored(X, qid, self._known(X, items, pins)))
+
+    def score(
+        self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None, *, items: Any = None, pins: Any = None
+    ) -> float:
+        """The mean over queries of the metric `choose_by` under `convention`, of the order that the model gives."""
+        return self._score(X, y, qid, sample_weight, self._known(X, items, pins))
+
+    def predict_proba(self, X: Any, qid: Any = None, *, items: Any = None, pins: Any = None) -> Doubles:
+        """The probability that a row stands at place 1, 2, … of its query: one column for each head place."""
+        known = self._known(X, items, pins)
+        return self._fitted().places(*self._asked(X, qid, True), self.n_threads, known)[0]
+
+    def explain(self, X: Any, qid: Any = None, *, above: int, below: int) -> dict[str, np.ndarray[Any, Any]]:
+        """What each feature adds to the score of row `above` by itself over that of row `below`, the largest first.
+
+        Biases and links of items are not among them: `ordain explain` shows those too.
+        """
+        return super().explain(X, qid, above=above, below=below)
+
+    @property
+    def core_(self) -> list[str]:
+        """The items that are linked with all others, by name."""
+        quadratic = self.facts_["quadratic"]
+        return [quadratic["items"][item] for item in quadratic["core"]]
 
 
 class SVMMap(Ranker):
