@@ -214,7 +214,7 @@ impl RankingTarget {
         order.iter().zip(loss.worth(&sorted, head)?).for_each(|(&i, own)| worth[i] = own);
         let value = |j: usize| if j < head { loss.value(j) } else { 0.0 };
         let gain: Vec<f64> = worth.iter().flat_map(|w| (0..classes).map(move |j| w * value(j))).collect();
-        let flat = |row: &[f64]| row.windows(2).all(|pair| pair[0] >= pair[1] && pair[0] <= pair[1]);
+        let flat = |row: &[f64]| row.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
         let columns = (0..classes).map(|j| gain.iter().skip(j).step_by(classes).copied().collect::<Vec<f64>>());
         if gain.chunks_exact(classes).all(flat) || columns.into_iter().all(|column| flat(&column)) {
             return Ok(None);

@@ -353,8 +353,8 @@ impl Learner for QuadRank {
         let places: Vec<Option<usize>> = names.iter().map(|name| find(&old.items, name)).collect();
         theta.extend(places.iter().map(|place| place.map_or(0.0, |place| old.biases[place])));
         for &core in &index.core {
-            let same = |&c: &u32| old.items[c as usize] == names[core as usize];
-            let row = old.core.iter().position(|c| same(c));
+            let same = |c: &u32| old.items[*c as usize] == names[core as usize];
+            let row = old.core.iter().position(same);
             let link = |place: &Option<usize>| {
                 row.zip(*place).map_or(0.0, |(row, place)| old.links[row * old.items.len() + place])
             };
