@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _ordain
 from ._compat import BaseEstimator, ConvergenceWarning, NotFittedError
-from ._input import Doubles, Table
+from ._input import Doubles, Table, warn_coarse
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -157,6 +157,7 @@ class Estimator(BaseEstimator):
             del self.feature_names_in_
         if raised is not None:
             raise raised
+        warn_coarse(table.coarse(), self._depth)
         if model.unfinished is not None:
             warnings.warn(model.unfinished, ConvergenceWarning, stacklevel=self._depth)
         facts = self.facts_

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -19,14 +19,22 @@ Rows: TypeAlias = "Floats | tuple[Ints, Ints, Floats, int]"
 Ids: TypeAlias = "Ints | list[str]"
 
 
+# what float32 does not hold as it is
+_WIDE = tuple(np.dtype(kind) for kind in (np.float64, np.int64, np.uint64, np.int32, np.uint32))
+
+
 @dataclass
 class Table:
-    """Rows of features, their names where they have any, and the columns that are no features."""
+    """Rows of features, their names where they have any, and the columns that are no features.
+
+    `coarse` finds the columns whose values lose more than 1e-6 of their spread as float32.
+    """
 
     rows: Rows
     names: list[str] | None
     shape: tuple[int, int]
     taken: Mapping[str, Any] = field(default_factory=dict)
+    coarse: Callable[[], list[Any]] = list
 
 
 def queries_of(X: Any) -> Any:
@@ -67,9 +75,8 @@ def table(X: Any, take: Iterable[str] = (), leave: Iterable[str] = ()) -> Table:
     if _is_pandas(X):
         return _pandas(X.drop(columns=[name for name in leave if name in X.columns]) if leave else X, take)
     if hasattr(X, "__arrow_c_stream__"):
-        rows, names, taken = _ordain.read_arrow(X, [*take, *leave])
-        taken = {name: values for name, values in taken.items() if name in take}
-        return _checked(Table(rows, names, (rows.shape[0], rows.shape[1]), taken))
+        rows, names, taken, coarse = _ordain.read_arrow(X, list(take), list(leave))
+        return _checked(Table(rows, names, (rows.shape[0], rows.shape[1]), taken, lambda: coarse))
     if hasattr(X, "collect_schema") and hasattr(X, "collect"):
         raise ValueError("X: expected a table, found one that is not there yet: X.collect()")
     array = np.asarray(X)
@@ -82,7 +89,22 @@ def table(X: Any, take: Iterable[str] = (), leave: Iterable[str] = ()) -> Table:
             "array.reshape(-1, 1) if your data has a single feature or array.reshape(1, -1) if it is a single row."
         )
     rows = _float32(array)
-    return _checked(Table(rows, None, (rows.shape[0], rows.shape[1])))
+    return _checked(Table(rows, None, (rows.shape[0], rows.shape[1]), coarse=lambda: _coarse(array)))
+
+
+def _coarse(array: Any) -> list[int]:
+    """The columns of an array that lose much as float32."""
+    return _ordain.coarse_columns(array) if array.dtype in _WIDE and array.flags.aligned else []
+
+
+def warn_coarse(names: list[Any], stacklevel: int) -> None:
+    """Says which columns float32 does not hold well, and the way out."""
+    if names:
+        text = (
+            f"X: {', '.join(repr(name) for name in names)} loses more than 1e-6 of its spread as float32: subtract a "
+            "constant from it first, such as its least value"
+        )
+        warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
 
 
 def _is_pandas(X: Any) -> bool:
@@ -132,7 +154,18 @@ def _pandas(X: Any, take: tuple[str, ...]) -> Table:
         raise ValueError(
             f"X: expected columns of numbers, found {wrong!r} of {X.dtypes.get(wrong)}: {error}"
         ) from error
-    return _checked(Table(rows, names if names and all(words) else None, rows.shape, taken))
+
+    def coarse() -> list[Any]:
+        parts = (X.iloc[:, j] for j in range(len(names)))
+        return [name for name, part in zip(names, parts, strict=True) if _coarse(_doubles(part)[:, None])]
+
+    return _checked(Table(rows, names if names and all(words) else None, rows.shape, taken, coarse))
+
+
+def _doubles(column: Any) -> Any:
+    """The values of a column of pandas, without a copy where they are numpy's."""
+    plain = isinstance(column.dtype, np.dtype) and column.dtype.kind != "O"
+    return column.to_numpy() if plain else column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def _sparse(X: Any) -> Table:
@@ -147,7 +180,14 @@ def _sparse(X: Any) -> Table:
     with np.errstate(over="ignore"):
         data = np.ascontiguousarray(X.data, dtype=np.float32)
     rows = (X.indptr.astype(np.int64), X.indices.astype(np.int64), data, int(X.shape[1]))
-    return _checked(Table(rows, None, (int(X.shape[0]), int(X.shape[1]))))
+    n, cols = int(X.shape[0]), int(X.shape[1])
+
+    def coarse() -> list[int]:
+        # a column that lacks a value has a 0, and so a wide spread
+        whole = np.flatnonzero(np.bincount(X.indices, minlength=cols) == n).tolist()
+        return [j for j in whole if _coarse(X[:, [j]].toarray())]
+
+    return _checked(Table(rows, None, (n, cols), coarse=coarse))
 
 
 def one_set(eval_set: Any) -> tuple[Any, ...]:
@@ -196,11 +236,12 @@ def joined(data: Table, more: Table) -> Table:
     if isinstance(data.rows, tuple) and isinstance(more.rows, tuple):
         (starts, columns, values, width), (ends, others, rest, _) = data.rows, more.rows
         starts = np.concatenate([starts, ends[1:] + starts[-1]])
-        return Table((starts, np.concatenate([columns, others]), np.concatenate([values, rest]), width), None, shape)
+        rows = (starts, np.concatenate([columns, others]), np.concatenate([values, rest]), width)
+        return Table(rows, None, shape, coarse=data.coarse)
     if isinstance(data.rows, tuple) or isinstance(more.rows, tuple):
         raise ValueError("eval_set: expected dense features as in X, or sparse ones as in X, found the other")
     order = [more.names.index(name) for name in data.names] if more.names and data.names else slice(None)
-    return Table(np.concatenate([data.rows, more.rows[:, order]]), data.names, shape)
+    return Table(np.concatenate([data.rows, more.rows[:, order]]), data.names, shape, coarse=data.coarse)
 
 
 def column(y: Any, what: str, n: int, gaps: bool = False) -> Doubles:

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _ordain
 from ._base import _NO_COLUMNS
-from ._input import Doubles, Floats, Ints
+from ._input import Doubles, Floats, Ints, warn_coarse
 from ._structure import _whole
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
@@ -139,7 +139,7 @@ def make_matching(
     surname, birth date, place and trade are; `y` is 1 where both records are of the same person, else 0.
     """
     _fits(_whole(n_problems, "n_problems", 1) * 4 * _whole(n_records, "n_records", 1) ** 2)
-    X, y, problem, left, right, _ = _ordain.make_matching(
+    X, y, problem, left, right, _, _ = _ordain.make_matching(
         _whole(n_problems, "n_problems", 1),
         _whole(n_records, "n_records", 1),
         _number(matched, "matched", 1.0),
@@ -181,9 +181,10 @@ def read_letor(
     """
     wanted = None if n_features is None else _whole(n_features, "n_features", 1)
     columns = _columns(label=label, query=query, id=id, weight=weight, ignore=ignore, features=features)
-    X, y, qid, names, docid, weights = _ordain.read_letor(
+    X, y, qid, names, docid, weights, coarse = _ordain.read_letor(
         os.fspath(path), columns, missing, wanted, _scipy() is not None
     )
+    warn_coarse(coarse, 2)
     return Ranking(_features(X), y, _ids(*qid), names, None if docid is None else np.array(docid, dtype=str), weights)
 
 
@@ -210,7 +211,7 @@ def read_multilabel(
         text = io.StringIO()
         csv.writer(text, lineterminator="").writerow(labels)
         where = text.getvalue()
-    X, Y, label_names, names, item = _ordain.read_multilabel(
+    X, Y, label_names, names, item, coarse = _ordain.read_multilabel(
         os.fspath(path),
         where,
         category,
@@ -218,6 +219,7 @@ def read_multilabel(
         missing,
         _scipy() is not None,
     )
+    warn_coarse(coarse, 2)
     return Multilabel(_features(X), Y, label_names, names, None if item is None else np.array(item, dtype=str))
 
 
@@ -246,9 +248,10 @@ def read_matching(
     beside = None if pairs is None else os.fspath(pairs)
     wanted = features if isinstance(features, str) else ",".join(features)
     columns = _columns(problem=problem, left=left, right=right, matched=matched, ignore=ignore)
-    X, y, problems, lefts, rights, names = _ordain.read_matching(
+    X, y, problems, lefts, rights, names, coarse = _ordain.read_matching(
         os.fspath(path), beside, wanted, columns, split, missing
     )
+    warn_coarse(coarse, 2)
     return Matching(X, y, _ids(*problems), _ids(*lefts), _ids(*rights), names)
 
 

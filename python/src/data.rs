@@ -162,8 +162,9 @@ fn indicators<T: Copy + Default>(set: &LabelSet, yes: T, unknown: Option<T>) -> 
     out
 }
 
-/// Features, truth, problem, left and right item of each edge, and the names of columns.
-type Edges<'py> = (Table<'py>, Bound<'py, PyArray1<f64>>, Coded<'py>, Coded<'py>, Coded<'py>, Option<Vec<String>>);
+/// Features, truth, problem, left and right item of each edge, the names of columns, and those that lose much in single precision.
+type Edges<'py> =
+    (Table<'py>, Bound<'py, PyArray1<f64>>, Coded<'py>, Coded<'py>, Coded<'py>, Option<Vec<String>>, Vec<String>);
 
 fn edges<'py>(py: Python<'py>, set: MatchSet) -> PyResult<Edges<'py>> {
     let n = set.edges();
@@ -189,7 +190,8 @@ fn edges<'py>(py: Python<'py>, set: MatchSet) -> PyResult<Edges<'py>> {
     let [problems, lefts, rights] = known;
     let names = names(&set.columns);
     let truth = truth.into_pyarray(py);
-    Ok((table(py, set.features, false)?, truth, (problem, problems), (left, lefts), (right, rights), names))
+    let (features, coarse) = (table(py, set.features, false)?, set.columns.coarse);
+    Ok((features, truth, (problem, problems), (left, lefts), (right, rights), names, coarse))
 }
 
 /// Two made-up registers.
@@ -206,7 +208,8 @@ pub(crate) fn make_matching<'py>(
     edges(py, set)
 }
 
-/// Features, grades, queries, names of columns, ids of documents and weights, in the order of the file.
+/// Features, grades, queries, names of columns, ids of documents and weights, in the order of the file; and the columns that lose much
+/// in single precision.
 type Documents<'py> = (
     Table<'py>,
     Option<Bound<'py, PyArray1<f64>>>,
@@ -214,6 +217,7 @@ type Documents<'py> = (
     Option<Vec<String>>,
     Option<Vec<String>>,
     Option<Bound<'py, PyArray1<f64>>>,
+    Vec<String>,
 );
 
 /// Reads queries with documents.
@@ -259,7 +263,8 @@ pub(crate) fn read_letor<'py>(
     if !stored.is_sorted() {
         features.permute_rows(&stored);
     }
-    Ok((table(py, features, sparse)?, grades, (query.into_pyarray(py), queries), names, documents, weights))
+    let (features, queries) = (table(py, features, sparse)?, (query.into_pyarray(py), queries));
+    Ok((features, grades, queries, names, documents, weights, set.columns.coarse))
 }
 
 /// Makes the columns 1 to `n` of numbered ones.
@@ -282,8 +287,8 @@ pub(crate) enum Labels<'py> {
     Unknown(Bound<'py, PyArray2<f32>>),
 }
 
-/// Features, indicators, names of labels, names of columns, ids of items.
-type Items<'py> = (Table<'py>, Option<Labels<'py>>, Vec<String>, Option<Vec<String>>, Option<Vec<String>>);
+/// Features, indicators, names of labels, names of columns, ids of items, and the columns that lose much in single precision.
+type Items<'py> = (Table<'py>, Option<Labels<'py>>, Vec<String>, Option<Vec<String>>, Option<Vec<String>>, Vec<String>);
 
 /// Reads items with labels.
 #[pyfunction]
@@ -315,7 +320,7 @@ pub(crate) fn read_multilabel<'py>(
     };
     let items = set.has_items().then(|| (0..set.len()).map(|i| set.item(i).into_owned()).collect());
     let names = names(&set.columns);
-    Ok((table(py, set.features, sparse)?, known, set.labels, names, items))
+    Ok((table(py, set.features, sparse)?, known, set.labels, names, items, set.columns.coarse))
 }
 
 /// Reads problems of matching.

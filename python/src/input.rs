@@ -1,7 +1,7 @@
 //! Arrays of Python as features and queries.
 
 use crate::model::Run;
-use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{Element, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use ordain::data::{Columns, Missing, RankSet};
 use ordain::matrix::{Csr, Features, Matrix};
 use ordain::task::Inputs;
@@ -18,6 +18,37 @@ pub(crate) enum Rows<'py> {
     Dense(PyReadonlyArray2<'py, f32>),
     /// `indptr`, `indices`, `data` and the number of columns.
     Sparse(PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, f32>, usize),
+}
+
+/// An array of numbers that single precision may not hold.
+#[derive(FromPyObject)]
+pub(crate) enum Wide<'py> {
+    /// In double precision.
+    Doubles(PyReadonlyArray2<'py, f64>),
+    /// Whole.
+    Longs(PyReadonlyArray2<'py, i64>),
+    /// Whole, from 0.
+    Naturals(PyReadonlyArray2<'py, u64>),
+    /// Whole, of 32 bits.
+    Ints(PyReadonlyArray2<'py, i32>),
+    /// Whole, from 0, of 32 bits.
+    Counts(PyReadonlyArray2<'py, u32>),
+}
+
+/// The columns of an array that lose much in single precision, by their places.
+#[pyfunction]
+pub(crate) fn coarse_columns(values: Wide<'_>) -> Vec<usize> {
+    fn of<T: Element + Copy>(values: &PyReadonlyArray2<'_, T>, double: impl Fn(T) -> f64) -> Vec<usize> {
+        let (values, shape) = (values.as_array(), values.shape());
+        ordain::data::coarse_columns(shape[0], shape[1], |row, column| double(values[[row, column]]))
+    }
+    match &values {
+        Wide::Doubles(values) => of(values, |x| x),
+        Wide::Longs(values) => of(values, |x| x as f64),
+        Wide::Naturals(values) => of(values, |x| x as f64),
+        Wide::Ints(values) => of(values, f64::from),
+        Wide::Counts(values) => of(values, f64::from),
+    }
 }
 
 /// The ids of the queries of the rows.

@@ -46,6 +46,8 @@ mod _ordain {
         make_matching, make_orders, make_ranking, make_tagging, read_letor, read_matching, read_multilabel,
     };
     #[pymodule_export]
+    use super::input::coarse_columns;
+    #[pymodule_export]
     use super::labels::{Annotator, fit_labels};
     #[pymodule_export]
     use super::matches::{Matcher, fit_match, point_edges};

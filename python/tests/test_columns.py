@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,6 +11,8 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
+from conftest import told
+from scipy import sparse
 from sklearn import config_context
 from sklearn.model_selection import cross_val_score
 
@@ -141,3 +145,91 @@ def test_labels_as_a_frame():
 
 def test_what_needs_scikit_learn_is_in_the_list():
     assert {"ProblemKFold", "QueryKFold", "QueryScorer", "ndcg_scorer", "query_scorer"} <= set(ordain.__all__)
+
+
+def test_an_ignored_column_may_hold_anything(shop):
+    dates = shop.assign(listed=pd.Timestamp("2024-05-01"), brand="Acme")
+    for make in FRAMES.values():
+        model = RankSVM(lambda_=1.0, scale="global").fit(
+            make(dates), "relevance", "session", ignore=["title", "listed", "brand"]
+        )
+        assert model.n_features_in_ == 4
+
+
+def test_every_source_gives_the_same_model(shop, tmp_path):
+    """Files by the command line and by the readers, and frames: one model, byte for byte."""
+    shop["age"] = shop["age"].round(2).astype(np.float64)
+    shop["stars"] = (np.arange(len(shop)) % 5).astype(np.int64)
+    shop["shown"] = np.arange(len(shop)) % 3 == 0
+    table = pa.Table.from_pandas(shop, preserve_index=False)
+    paths = {name: tmp_path / f"shop.{name}" for name in ("csv", "tsv", "parquet", "feather")}
+    shop.to_csv(paths["csv"], index=False)
+    shop.to_csv(paths["tsv"], index=False, sep="\t")
+    pq.write_table(table, paths["parquet"], row_group_size=77)
+    feather.write_feather(table, paths["feather"], chunksize=50)
+    models, scores = {}, {}
+    for name, path in paths.items():
+        out = tmp_path / f"{name}.ordain"
+        words = [
+            "--label",
+            "relevance",
+            "--query",
+            "session",
+            "--ignore",
+            "title",
+            "--set=lambda=1",
+            "--set=scale=global",
+        ]
+        told("fit", "ranksvm", path, *words, "-o", out)
+        models[name], scores[name] = out.read_bytes(), told("predict", out, path)
+    assert len(set(scores.values())) == 1
+    frames = {"pandas": shop, "polars": pl.from_pandas(shop), "pyarrow": table}
+    # what pandas, polars and pyarrow read from the files themselves
+    frames |= {"pandas csv": pd.read_csv(paths["csv"]), "polars csv": pl.read_csv(paths["tsv"], separator="\t")}
+    frames |= {
+        "polars parquet": pl.read_parquet(paths["parquet"]),
+        "pyarrow feather": feather.read_table(paths["feather"]),
+    }
+    values = []
+    for name, frame in frames.items():
+        model = RankSVM(lambda_=1.0, scale="global").fit(frame, "relevance", "session", ignore=["title"])
+        model.save(tmp_path / "m.ordain")
+        models[name] = (tmp_path / "m.ordain").read_bytes()
+        values.append(model.predict(frame))
+    assert {name for name, model in models.items() if model != models["csv"]} == set()
+    for other in values[1:]:
+        np.testing.assert_array_equal(other, values[0])
+
+
+def test_columns_that_float32_blurs_are_named(shop, tmp_path):
+    numbers = shop[["bm25", "clicks"]].assign(year=1990.0 + np.arange(len(shop)) % 30, seen=0, age=shop["age"])
+    seen = 1_700_000_000 + np.arange(len(shop))
+    y, qid = shop["relevance"], shop["session"]
+    model = RankSVM(lambda_=1.0, scale="global")
+    words = "loses more than 1e-6 of its spread as float32: subtract a constant from it first"
+    cases = [
+        numbers.assign(seen=seen),
+        numbers.assign(seen=seen.astype(np.float64)),
+        numbers.assign(seen=pd.array(seen, dtype="Int64")),
+        pl.from_pandas(numbers.assign(seen=seen)),
+        pa.Table.from_pandas(numbers.assign(seen=seen)),
+    ]
+    for frame in cases:
+        with pytest.warns(UserWarning, match=f"X: 'seen' {words}") as heard:
+            model.fit(frame, y, qid=qid)
+        assert heard[0].filename == __file__
+    array = numbers.assign(seen=seen).to_numpy()
+    for rows in (array, np.asfortranarray(array), array.astype(np.int64), sparse.csr_matrix(array)):
+        with pytest.warns(UserWarning, match=f"X: 3 {words}"):
+            model.fit(rows, y, qid=qid)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(numbers, y, qid=qid)
+        model.fit(numbers.to_numpy(), y, qid=qid)
+        model.fit(array.astype(np.float32), y, qid=qid)
+        model.predict(array, qid=qid)
+    path = tmp_path / "t.txt"
+    path.write_text("".join(f"{i % 2} qid:{i // 4} 1:{1_700_000_000 + i} 2:{i}\n" for i in range(40)))
+    with pytest.warns(UserWarning, match=f"X: '1' {words}") as heard:
+        ordain.read_letor(path)
+    assert heard[0].filename == __file__

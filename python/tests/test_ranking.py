@@ -213,20 +213,21 @@ def test_arrow_columns_of_every_kind():
     kinds = [pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Float32, pl.Float64]
     frame = pl.DataFrame({f"{kind}": pl.Series([3, 1, 2, 0], dtype=kind) for kind in kinds})
     frame = frame.with_columns(pl.Series("yes", [True, False, True, False]))
-    rows, names, taken = _ordain.read_arrow(frame.with_columns(q=pl.Series(["a", "b", "a", "b"])), ["q"])
+    queries = frame.with_columns(q=pl.Series(["a", "b", "a", "b"]), day=pl.date(2024, 5, 1))
+    rows, names, taken, _ = _ordain.read_arrow(queries, ["q"], ["day"])
     assert rows.dtype == np.float32
     assert names == frame.columns
     assert rows[:, :-1].tolist() == [[float(x)] * len(kinds) for x in (3, 1, 2, 0)]
     assert rows[:, -1].tolist() == [1, 0, 1, 0]
     assert taken == {"q": ["a", "b", "a", "b"]}
     gaps = pl.DataFrame({"a": [1.0, None], "b": [1, 2]})
-    assert np.isnan(_ordain.read_arrow(gaps, [])[0][1, 0])
+    assert np.isnan(_ordain.read_arrow(gaps, [], [])[0][1, 0])
     with pytest.raises(ValueError, match='expected columns of numbers, found "c" of'):
-        _ordain.read_arrow(pl.DataFrame({"c": ["x"]}), [])
+        _ordain.read_arrow(pl.DataFrame({"c": ["x"]}), [], [])
     parts = pl.concat([frame, frame], rechunk=False)
-    assert (_ordain.read_arrow(parts, [])[0] == np.concatenate([rows, rows])).all()
+    assert (_ordain.read_arrow(parts, [], [])[0] == np.concatenate([rows, rows])).all()
     many = pl.DataFrame({"a": np.arange(1000), "b": -np.arange(1000)})
-    assert (_ordain.read_arrow(many, [])[0] == np.stack([np.arange(1000), -np.arange(1000)], axis=1)).all()
+    assert (_ordain.read_arrow(many, [], [])[0] == np.stack([np.arange(1000), -np.arange(1000)], axis=1)).all()
 
 
 def test_names_are_enforced_and_reordered(data):

@@ -41,6 +41,10 @@ fn a_table_of_a_shop_goes_to_a_model_and_to_predictions() {
     assert!(well(&["inspect", &place.at("o.ordain")]).out.contains("strongest of 1 features"));
     well(&["predict", &place.at("o.ordain"), &shop]);
     well(&["evaluate", &model, &shop, "--metric=ndcg"]);
+    // and without any setting
+    let plain = place.at("plain.ordain");
+    well(&[&["fit", "ranksvm", &shop], &NAMED[..], &["-o", &plain]].concat());
+    well(&["predict", &plain, &shop]);
     let csv = place.at("c.csv");
     well(&[&["convert", &shop, &csv], &NAMED[..]].concat());
     assert!(place.read("c.csv").starts_with("label,qid,docid,bm25,in_stock\n2,shoes,d1,7.5,1\n"));
@@ -88,4 +92,8 @@ fn a_column_that_single_precision_blurs_is_named() {
     let data = place.write("t.csv", &format!("label,qid,seen,year\n{rows}"));
     let said = well(&["inspect", &data]).err;
     assert!(said.contains("warning: seen loses more than 1e-6 of its spread in single precision"), "{said}");
+    let rows: String = (0..20).map(|i| format!("{} qid:{} 1:{} 2:{}\n", i % 2, i / 4, 1_700_000_000 + i, i)).collect();
+    let (data, model) = (place.write("t.txt", &rows), place.at("t.ordain"));
+    let said = well(&[&["fit", "ranksvm", &data, "-o", &model], &FIXED[..]].concat()).err;
+    assert!(said.contains("warning: 1 loses more than 1e-6 of its spread"), "{said}");
 }

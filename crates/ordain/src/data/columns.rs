@@ -42,6 +42,23 @@ impl Columns {
         Self { names: (1..=n).map(|j| j.to_string()).collect(), numbered: true, ..Self::default() }
     }
 
+    /// The columns of text, by their indices and the names that some of them have.
+    pub(in crate::data) fn of_indices(ids: &[u32], names: &HashMap<u32, String>, coarse: &[u32]) -> Self {
+        let name = |id: &u32| names.get(id).cloned().unwrap_or_else(|| id.to_string());
+        Self {
+            names: ids.iter().map(name).collect(),
+            numbered: !ids.iter().any(|id| names.contains_key(id)),
+            coarse: coarse.iter().map(name).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Notes the coarse columns of another file of the same set.
+    pub(in crate::data) fn also_coarse(&mut self, other: &[String]) {
+        let new: Vec<String> = other.iter().filter(|name| !self.coarse.contains(name)).cloned().collect();
+        self.coarse.extend(new);
+    }
+
     /// Whether names and order are the same.
     pub fn same(&self, other: &Self) -> bool {
         self.numbered == other.numbered && self.names == other.names
@@ -90,7 +107,8 @@ pub(super) fn align(features: &mut Features, columns: &mut Columns, to: &Columns
         return Err(Error::Features { missing, extra });
     }
     *features = features.select_columns(&from);
-    *columns = to.clone();
+    let coarse = std::mem::take(&mut columns.coarse).into_iter().filter(|name| known.contains(name.as_str())).collect();
+    *columns = Columns { coarse, ..to.clone() };
     Ok(Aligned { absent: missing, unknown: extra, labels: vec![] })
 }
 

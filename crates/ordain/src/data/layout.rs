@@ -1,5 +1,6 @@
 //! Text parsed in pieces on all threads, and rows of features put together from the pieces in the order of the file.
 
+use super::losses::{SAMPLE, Suspects};
 use super::source::{Source, control, control_name};
 use crate::data::rank::letor::Piece;
 use crate::error::{Error, Result, Way};
@@ -70,16 +71,17 @@ impl Problem {
     }
 }
 
-/// Calls `parse` on pieces of `block` and of all that follows it in the source, and `take` on each in order.
+/// Calls `parse` on pieces of `block` and of all that follows it in the source, and `take` on each in order. `parse` is told how many
+/// rows of the piece to look at in double precision: all of the first block, a few of the others.
 ///
 /// Three things are done at a time: the last block is put away, this one is parsed, the next one is read.
 pub(super) fn pieces<P: Default + Send + Sync>(
     source: &mut Source,
     mut block: Vec<u8>,
-    parse: impl Fn(&mut P, &[u8]) + Sync,
+    parse: impl Fn(&mut P, &[u8], usize) + Sync,
     mut take: impl FnMut(&P) -> Result<()> + Send,
 ) -> Result<()> {
-    let (mut next, mut ready) = (vec![], 0);
+    let (mut next, mut ready, mut look) = (vec![], 0, usize::MAX);
     let (mut parsed, mut parsing): (Vec<P>, Vec<P>) = (vec![], vec![]);
     while !block.is_empty() || ready > 0 {
         let cuts = cut(&block);
@@ -91,10 +93,10 @@ pub(super) fn pieces<P: Default + Send + Sync>(
                 parsed[..ready].iter().try_for_each(&mut take)?;
                 source.next_block(&mut next)
             },
-            || parsing.par_iter_mut().zip(&cuts).for_each(|(piece, of)| parse(piece, &block[of.clone()])),
+            || parsing.par_iter_mut().zip(&cuts).for_each(|(piece, of)| parse(piece, &block[of.clone()], look)),
         );
         done?;
-        ready = cuts.len();
+        (ready, look) = (cuts.len(), SAMPLE);
         std::mem::swap(&mut parsed, &mut parsing);
         std::mem::swap(&mut block, &mut next);
     }
@@ -121,6 +123,7 @@ pub(super) struct Rows {
     count: usize,
     values: Vec<f32>,
     layout: Layout,
+    suspects: Suspects,
 }
 
 impl Rows {
@@ -166,6 +169,12 @@ impl Rows {
         }
         self.values.extend_from_slice(&piece.values);
         self.count += rows;
+        self.suspects.merge(&piece.suspects);
+    }
+
+    /// The indices of columns that lose much in single precision.
+    pub(super) fn coarse(&self) -> Vec<u32> {
+        self.suspects.coarse().collect()
     }
 
     /// The columns and row ends of the irregular layout, written out for the rows before.

@@ -7,6 +7,7 @@ mod columns;
 mod groups;
 mod labels;
 mod layout;
+mod losses;
 mod matches;
 mod number;
 mod packing;
@@ -25,6 +26,7 @@ pub(crate) use columns::flagged;
 pub use columns::{Aligned, Columns, Filled, Missing};
 pub use groups::Groups;
 pub use labels::{ItemQueries, ItemRows, LabelReading, LabelSet, Retrieval, read_labels, side_file, write_labels};
+pub use losses::coarse_columns;
 pub use matches::{
     Clash, Clashing, Cloud, Context, EdgeRows, MatchReading, MatchSet, PointFeature, Problem, Split, Truth, delaunay,
     delaunay_degrees, is_frames, is_matches, mean_distance, normalised, read_match_splits, read_matches,
@@ -37,4 +39,6 @@ pub(crate) use source::peek;
 pub use source::{abandon_writes, is_stream, read_lines, read_whole, write_whole};
 pub use strings::Strings;
 pub use synthetic::read_contours;
+#[cfg(feature = "parquet")]
+pub use table::{Frame, Taken};
 pub use table::{Role, Roles};

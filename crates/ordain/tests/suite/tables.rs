@@ -3,12 +3,13 @@
 
 use crate::cases::cases;
 use arrow_array::{
-    ArrayRef, BooleanArray, Date32Array, DictionaryArray, FixedSizeListArray, Float32Array, Float64Array, Int64Array,
-    ListArray, RecordBatch, StringArray, types::Float64Type, types::Int32Type,
+    ArrayRef, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, FixedSizeListArray, Float32Array,
+    Float64Array, Int64Array, ListArray, RecordBatch, StringArray, UInt64Array, types::Float64Type, types::Int32Type,
 };
 use arrow_schema::{DataType, Field};
 use ordain::data::{
-    LabelReading, MatchReading, Missing, RankReading, RankSet, Roles, Truth, read_labels, read_matches, read_rank,
+    Frame, LabelReading, MatchReading, Missing, RankReading, RankSet, Roles, Taken, Truth, read_labels, read_matches,
+    read_rank,
 };
 use ordain::matrix::Features;
 use parquet::arrow::ArrowWriter;
@@ -245,8 +246,121 @@ proptest! {
         }
         let path = dir.path().join("t.feather");
         feather(&path, &table, group);
-        prop_assert_eq!(&read(path), &truth);
+        prop_assert_eq!(&read(path.clone()), &truth);
+        // what another library holds, in parts
+        let parts: Vec<RecordBatch> = (0..n).step_by(group).map(|from| table.slice(from, group.min(n - from))).collect();
+        let (take, leave) = (["qid".to_owned(), "label".to_owned()], ["docid".to_owned()]);
+        let frame = Frame::read(&table.schema(), &parts, &take, &leave).unwrap();
+        let raw = read_rank(&[vec![path]], &reading).unwrap().0;
+        let stored: Vec<u32> = (0..n).flat_map(|i| frame.features.row(i).iter().map(|x| x.to_bits())).collect();
+        let mut input = vec![0; n];
+        (0..n).for_each(|row| input[raw.input_row(row)] = row);
+        let same = |&row: &usize| (0..3).map(|j| at(&raw.features, row, j).to_bits()).collect::<Vec<_>>();
+        prop_assert_eq!(stored, input.iter().flat_map(same).collect::<Vec<_>>());
+        prop_assert_eq!(frame.columns.names.join(","), "x,y,flag");
+        let queries = cells.iter().map(|c| Some(format!("q{}", c.1))).collect();
+        prop_assert_eq!(&frame.taken[0], &("qid".to_owned(), Taken::Words(queries)));
+        prop_assert_eq!(&frame.taken[1].1, &Taken::Whole(cells.iter().map(|c| c.0).collect()));
     }
+}
+
+#[test]
+fn columns_of_another_library_are_taken_by_their_kinds() {
+    let column = |array: ArrayRef| {
+        let table = batch(vec![("c", array)]);
+        Frame::read(&table.schema(), &[table], &["c".into()], &[]).map(|frame| frame.taken[0].1.clone()).unwrap()
+    };
+    assert_eq!(column(Arc::new(UInt64Array::from(vec![1, 2]))), Taken::Whole(vec![1, 2]));
+    assert_eq!(
+        column(Arc::new(UInt64Array::from(vec![1, 1 << 63]))),
+        Taken::Numbers(vec![1.0, 9_223_372_036_854_775_808u64 as f64])
+    );
+    assert_eq!(column(Arc::new(BooleanArray::from(vec![true, false]))), Taken::Numbers(vec![1.0, 0.0]));
+    let gaps = column(Arc::new(Int64Array::from(vec![Some(1), None])));
+    assert!(matches!(gaps, Taken::Numbers(numbers) if numbers[0] > 0.5 && numbers[1].is_nan()));
+    assert_eq!(column(Arc::new(Date32Array::from(vec![1]))), Taken::Other("Date32".into()));
+    let features = |array: ArrayRef| {
+        let table = batch(vec![("c", array)]);
+        Frame::read(&table.schema(), &[table], &[], &[]).map(|frame| frame.features.values().to_vec())
+    };
+    let cents = Decimal128Array::from(vec![150, -25]).with_precision_and_scale(5, 2).unwrap();
+    assert_eq!(features(Arc::new(cents)).unwrap(), [1.5, -0.25]);
+    let lists = |rows: Vec<Vec<f64>>| {
+        let rows = rows.into_iter().map(|row| Some(row.into_iter().map(Some).collect::<Vec<_>>()));
+        Arc::new(ListArray::from_iter_primitive::<Float64Type, _, _>(rows)) as ArrayRef
+    };
+    assert_eq!(features(lists(vec![vec![1.0, 2.0], vec![3.0, 4.0]])).unwrap(), [1.0, 2.0, 3.0, 4.0]);
+    for (array, text) in [
+        (Arc::new(StringArray::from(vec!["red"])) as ArrayRef, "expected columns of numbers, found \"c\" of Utf8"),
+        (
+            lists(vec![vec![1.0, 2.0], vec![3.0]]),
+            "expected vectors of 2 numbers in column \"c\", as in its first row, found others, of List(Float64)",
+        ),
+        (lists(vec![vec![]]), "expected vectors of 1 to 1048576 numbers in column \"c\", found 0 of them"),
+    ] {
+        assert_eq!(features(array).unwrap_err().to_string(), text);
+    }
+}
+
+/// A column of time stamps beside one of years and one of zeros, in every format.
+#[test]
+fn columns_that_single_precision_blurs_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows = |row: &dyn Fn(usize) -> String| (0..40).map(row).collect::<String>();
+    let stamp = |i: usize| 1_700_000_000 + 86_400 * (i % 7) + i;
+    let rank = |path: PathBuf| {
+        let reading = RankReading { missing: Missing::Mean, ..RankReading::default() };
+        read_rank(&[vec![path]], &reading).unwrap().0.columns.coarse
+    };
+    let items = |path: PathBuf| read_labels(&[vec![path]], &LabelReading::default()).unwrap().0.columns.coarse;
+    let letor = |more: &str| {
+        let line = |i: usize| format!("{} qid:{} 1:{} 2:{} 3:0{} # d{i}\n", i % 2, i / 4, stamp(i), 1990 + i, more);
+        format!("#1: seen\n# a comment\n{}", rows(&line))
+    };
+    assert_eq!(rank(file(&dir, "regular.txt", letor(""))), ["seen"]);
+    assert_eq!(rank(file(&dir, "sparse.txt", letor(" 900:0.5"))), ["seen"]);
+    // a gap is no 0, but an absent value is one
+    assert_eq!(rank(file(&dir, "gap.txt", letor("") + "1 qid:99 1:NULL 2:1 3:0\n")), ["seen"]);
+    assert!(rank(file(&dir, "absent.txt", letor("") + "1 qid:99 2:1 3:0\n")).is_empty());
+    let blurred = |i: usize| format!("{i},{}\n", stamp(i));
+    assert_eq!(rank(file(&dir, "t.csv", format!("qid,seen\n{}", rows(&blurred)))), ["seen"]);
+    let comma = |i: usize| format!("{i};1000,{:06}\n", 100 + i);
+    assert_eq!(rank(file(&dir, "s.csv", format!("qid;near\n{}", rows(&comma)))), ["near"]);
+    let text = |i: usize| format!("{} 0:{} 1:{}\n", i % 3, stamp(i), 1990 + i);
+    assert_eq!(items(file(&dir, "labels.svm", rows(&text))), ["0"]);
+    file(&dir, "labels.xml", "<labels><label name=\"sea\"/></labels>");
+    let head = "@relation r\n@attribute seen numeric\n@attribute year numeric\n@attribute sea {0,1}\n@data\n";
+    let dense = |i: usize| format!("{}, {},{}\n", stamp(i), 1990 + i, i % 2);
+    assert_eq!(items(file(&dir, "dense.arff", format!("{head}{}", rows(&dense)))), ["seen"]);
+    let sparse = |i: usize| format!("{{0 {},1 {}, 2 {}}}\n", stamp(i), 1990 + i, i % 2);
+    assert_eq!(items(file(&dir, "sparse.arff", format!("{head}{}", rows(&sparse)))), ["seen"]);
+    let table = batch(vec![
+        ("qid", Arc::new(Int64Array::from_iter_values(0..40))),
+        ("seen", Arc::new(Int64Array::from_iter_values((0..40).map(|i| stamp(i) as i64)))),
+        ("year", Arc::new(Float64Array::from_iter_values((0..40).map(|i| 1990.0 + f64::from(i))))),
+        ("zero", Arc::new(Float64Array::from(vec![0.0; 40]))),
+    ]);
+    let path = dir.path().join("t.parquet");
+    parquet(&path, &table, 7, Compression::SNAPPY);
+    assert_eq!(rank(path), ["seen"]);
+    assert_eq!(Frame::read(&table.schema(), &[table], &["qid".into()], &[]).unwrap().columns.coarse, ["seen"]);
+}
+
+/// Beyond the first block of 8 MB some rows of every piece are looked at, and all of them as they are stored.
+#[test]
+fn columns_of_long_files_are_looked_at_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = |end: &str| {
+        let line =
+            |i: u32| format!("{} qid:{} 1:{}.25 2:{}{}\n", i % 2, i / 4, 1_700_000_000 + i, i % 3, " ".repeat(90));
+        (0..90_000).map(line).collect::<String>() + end
+    };
+    let read = |text: String| {
+        assert!(text.len() > 9 << 20);
+        read_rank(&[vec![file(&dir, "t.txt", text)]], &RankReading::default()).unwrap().0.columns.coarse
+    };
+    assert_eq!(read(text("")), ["1"]);
+    assert!(read(text("1 qid:x 1:0 2:1\n")).is_empty());
 }
 
 #[test]

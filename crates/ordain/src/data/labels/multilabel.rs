@@ -40,12 +40,13 @@ pub(in crate::data) fn read(path: &Path, reading: &LabelReading) -> Result<Part>
         keep_missing: reading.keep_missing(),
         labels: Some(names.as_ref().map_or(limit(counts.map(|c| c[2])), |(_, names)| names.len() as u32)),
         columns: limit(counts.map(|c| c[1])),
+        ..Rules::default()
     };
     let mut text = Text::default();
     layout::pieces(
         &mut source,
         block,
-        |piece: &mut Piece, text| piece.parse(text, rules),
+        |piece: &mut Piece, text, look| piece.parse(text, Rules { look, ..rules }),
         |piece| {
             if let Some(problem) = &piece.problem {
                 return Err(problem.error(path, lines));
@@ -99,12 +100,9 @@ impl Text {
             also.extend(0..columns as u32);
         }
         also.sort_unstable();
+        let coarse = self.rows.coarse();
         let (features, ids) = self.rows.sparse_features(&also);
-        let columns = Columns {
-            names: ids.iter().map(|id| self.header.get(id).cloned().unwrap_or_else(|| id.to_string())).collect(),
-            numbered: !ids.iter().any(|id| self.header.contains_key(id)),
-            ..Columns::default()
-        };
+        let columns = Columns::of_indices(&ids, &self.header, &coarse);
         once(path, "column", &columns.names)?;
         let fixed = names.is_some();
         let labels = names.unwrap_or_else(|| numbers(&mut self.yes, counts.map(|c| c[2])));

@@ -215,6 +215,7 @@ fn all_columns(parts: &[(&Path, Part)]) -> Result<Columns> {
             return Err(Error::Content { path: (*other).into(), expected, found: format!("others: {differ}") });
         }
     }
+    parts[1..].iter().for_each(|(_, part)| all.also_coarse(&part.columns.coarse));
     if all.names.len() > first.names.len() {
         all.names.sort_by_key(|name| name.parse::<u32>().unwrap_or(u32::MAX));
     }

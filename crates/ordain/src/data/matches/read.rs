@@ -271,7 +271,8 @@ fn join(mut parts: Vec<(&Path, Part)>) -> Result<MatchSet> {
         return Err(Error::Data { expected: "at most 4294967295 edges in all".into(), found: edges.to_string() });
     }
     let shown = |name: &String| short(name).escape_debug().to_string();
-    let (path, columns) = (parts[0].0, parts[0].1.columns.clone());
+    let (path, mut columns) = (parts[0].0, parts[0].1.columns.clone());
+    parts[1..].iter().for_each(|(_, part)| columns.also_coarse(&part.columns.coarse));
     let known: HashSet<&String> = columns.names.iter().collect();
     let (mut features, mut problems) = (vec![], vec![]);
     for (other, part) in parts {

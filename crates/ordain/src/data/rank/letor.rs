@@ -5,6 +5,7 @@
 //! row (as LETOR files do) only the values are kept.
 
 use crate::data::layout::{Expected, Problem, Refusal};
+use crate::data::losses::{Ids, Suspects};
 use crate::data::number::{self, Value};
 use crate::data::source::{NO_CONTROL, control};
 use crate::data::strings::Strings;
@@ -30,6 +31,8 @@ pub(crate) struct Piece {
     /// Labels of the rows, where rows begin with labels, and where those of each row end.
     pub(crate) labels: Vec<u32>,
     pub(crate) label_ends: Vec<usize>,
+    /// Columns that may lose much in single precision.
+    pub(in crate::data) suspects: Suspects,
     pub(crate) lines: usize,
     pub(crate) problem: Option<Problem>,
 }
@@ -43,11 +46,13 @@ pub(crate) struct Rules {
     pub(crate) labels: Option<u32>,
     /// Indices are below this number.
     pub(crate) columns: u32,
+    /// Rows of a piece that are looked at in double precision.
+    pub(crate) look: usize,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { keep_missing: false, labels: None, columns: u32::MAX }
+        Self { keep_missing: false, labels: None, columns: u32::MAX, look: usize::MAX }
     }
 }
 
@@ -88,6 +93,38 @@ impl Piece {
             if let Err(refusal) = refused.and_then(|()| self.line(line, rules)) {
                 self.problem = Some(Problem::new(self.lines, line, refusal));
                 return;
+            }
+        }
+        self.suspect();
+        if !self.suspects.is_empty() {
+            self.look(text, rules.look);
+        }
+    }
+
+    /// Finds the columns that may lose much in single precision.
+    fn suspect(&mut self) {
+        let (values, columns, ends) = (&self.values, &self.columns, &self.ends);
+        self.suspects.find(self.grades.len(), |row| match self.regular {
+            Some((first, width)) => (Ids::From(first), &values[row * width..(row + 1) * width]),
+            None => {
+                let span = row.checked_sub(1).map_or(0, |before| ends[before])..ends[row];
+                (Ids::Listed(&columns[span.clone()]), &values[span])
+            }
+        });
+    }
+
+    /// Looks at the values of these columns in the first rows in double precision.
+    #[cold]
+    fn look(&mut self, text: &[u8], rows: usize) {
+        let lines = text.split(|&b| b == b'\n').filter(|line| !matches!(line.trim_ascii_start(), [] | [b'#', ..]));
+        for line in lines.take(rows) {
+            let row = &line[..memchr::memchr(b'#', line).unwrap_or(line.len())];
+            for word in row.split(|&b| b <= b' ') {
+                if let Some(colon) = memchr::memchr(b':', word)
+                    && let Ok((index, _)) = index(&word[..=colon], 0)
+                {
+                    self.suspects.look(index, &word[colon + 1..]);
+                }
             }
         }
     }

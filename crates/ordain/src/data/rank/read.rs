@@ -98,7 +98,7 @@ pub(in crate::data) struct Builder {
     header: HashMap<u32, String>,
     table: Option<Vec<String>>,
     roles: Roles,
-    /// Features of tables that lose much in single precision.
+    /// Features of tables that lose much in single precision; those of text are known by their indices.
     pub(in crate::data) coarse: Vec<String>,
     numbered: bool,
     documents: Strings,
@@ -147,7 +147,7 @@ impl Builder {
         layout::pieces(
             &mut source,
             block,
-            |piece: &mut Piece, text| piece.parse(text, rules),
+            |piece: &mut Piece, text, look| piece.parse(text, Rules { look, ..rules }),
             |piece| self.take(piece, path, &mut lines, &mut loose),
         )?;
         let rows = self.grades.len() - start;
@@ -335,17 +335,14 @@ impl Builder {
         }
         let rows = self.grades.len();
         let first = path.clone();
+        let coarse = self.rows.coarse();
         let (features, ids) = std::mem::take(&mut self.rows).features();
         if ids.is_empty() {
             return Err(Error::Content { path, expected: "features".into(), found: "rows without any".into() });
         }
         let columns = match self.table {
             Some(names) => Columns { roles: self.roles, coarse: self.coarse, ..Columns::of(names) },
-            None => Columns {
-                names: ids.iter().map(|id| self.header.get(id).cloned().unwrap_or_else(|| id.to_string())).collect(),
-                numbered: !ids.iter().any(|id| self.header.contains_key(id)),
-                ..Columns::default()
-            },
+            None => Columns::of_indices(&ids, &self.header, &coarse),
         };
         let mut seen = HashSet::new();
         if let Some(twice) = columns.names.iter().find(|name| !seen.insert(name.as_str())) {

@@ -7,8 +7,8 @@
 //! Written by hand beside the crate `csv`, which is the twin in the tests: that one ends a row at any CR, says nothing of
 //! a quote that is never closed, and counts lines otherwise behind CRLF and behind empty lines.
 
-use super::losses::Loss;
 use super::no_feature;
+use crate::data::losses::Loss;
 use crate::data::number::{self, Value};
 use crate::data::source::{NO_CONTROL, Source, control, control_name};
 use crate::data::strings::short;
@@ -249,7 +249,10 @@ impl Row<'_> {
                 Value::Missing if keep_missing => f32::NAN,
                 Value::Missing => return Err(self.refuse(j, "a value").or(Way::gaps())),
                 Value::Bad => match self.unusual(j, cell) {
-                    Some(x) => x,
+                    Some((x, double)) => {
+                        loss.add(double, x);
+                        x
+                    }
                     None => {
                         return Err(no_feature(cell, &self.table.header[j], |expected| self.refuse(j, expected)));
                     }
@@ -259,14 +262,14 @@ impl Row<'_> {
         Ok(())
     }
 
-    /// A number that is not written as usual: a truth value, or with a decimal comma.
+    /// A number that is not written as usual, in single and in double precision: a truth value, or with a decimal comma.
     #[cold]
-    fn unusual(&self, column: usize, cell: &[u8]) -> Option<f32> {
+    fn unusual(&self, column: usize, cell: &[u8]) -> Option<(f32, f64)> {
         match cell {
-            _ if cell.eq_ignore_ascii_case(b"true") => Some(1.0),
-            _ if cell.eq_ignore_ascii_case(b"false") => Some(0.0),
-            _ => self.decimal(column, cell, |text| match number::whole(text) {
-                Value::Number(x) => Some(x),
+            _ if cell.eq_ignore_ascii_case(b"true") => Some((1.0, 1.0)),
+            _ if cell.eq_ignore_ascii_case(b"false") => Some((0.0, 0.0)),
+            _ => self.decimal(column, cell, |text| match number::cell(text) {
+                (Value::Number(x), double) => Some((x, double)),
                 _ => None,
             }),
         }

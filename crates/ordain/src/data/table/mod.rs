@@ -5,13 +5,20 @@
 //! asks for. Readers ask for ids as text, for grades as numbers, and for all features of a row at once.
 
 #[cfg(feature = "parquet")]
+mod arrays;
+#[cfg(feature = "parquet")]
 pub(in crate::data) mod batches;
 pub(in crate::data) mod csv;
 #[cfg(feature = "parquet")]
 mod file;
-mod losses;
+#[cfg(feature = "parquet")]
+mod frame;
 mod roles;
 
+#[cfg(feature = "parquet")]
+pub use arrays::Taken;
+#[cfg(feature = "parquet")]
+pub use frame::Frame;
 pub(in crate::data) use roles::{Finding, shown};
 pub use roles::{Role, Roles};
 

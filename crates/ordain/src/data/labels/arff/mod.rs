@@ -11,6 +11,7 @@ use crate::data::labels::label_xml;
 use crate::data::labels::read::{LabelReading, Part};
 use crate::data::labels::set::Lists;
 use crate::data::layout::{self, Problem, Refusal};
+use crate::data::losses::{Ids, Suspects};
 use crate::data::source::extension;
 use crate::data::source::{NO_CONTROL, Source, control, plain_name};
 use crate::error::{Error, Result, Way};
@@ -39,7 +40,7 @@ pub(in crate::data) fn read(path: &Path, reading: &LabelReading) -> Result<Part>
     layout::pieces(
         &mut source,
         rest,
-        |piece: &mut Piece, text| piece.parse(text, &plan, keep),
+        |piece: &mut Piece, text, look| piece.parse(text, &plan, keep, look),
         |piece| {
             if let Some(problem) = &piece.problem {
                 return Err(problem.error(path, lines));
@@ -49,7 +50,8 @@ pub(in crate::data) fn read(path: &Path, reading: &LabelReading) -> Result<Part>
             Ok(())
         },
     )?;
-    let Plan { columns, labels, labelled, .. } = plan;
+    let Plan { mut columns, labels, labelled, .. } = plan;
+    columns.coarse = table.suspects.coarse().map(|column| columns.names[column as usize].clone()).collect();
     let (yes, unknown) = (table.yes, table.unknown);
     let features = match table.sparse {
         Some(columns) => Features::Sparse(Csr::new(table.ends, columns, table.values, table.width)),
@@ -147,12 +149,15 @@ struct Piece {
     unknown_ends: Vec<usize>,
     /// The attributes that a sparse row names.
     named: Vec<u32>,
+    /// Columns that may lose much in single precision.
+    suspects: Suspects,
     lines: usize,
     problem: Option<Problem>,
 }
 
 impl Piece {
-    fn parse(&mut self, text: &[u8], plan: &Plan, keep: bool) {
+    /// Parses whole lines, and looks at the values of some rows in double precision.
+    fn parse(&mut self, text: &[u8], plan: &Plan, keep: bool, look: usize) {
         self.clear();
         let mut rest = text;
         while !rest.is_empty() {
@@ -165,6 +170,37 @@ impl Piece {
             if let Err(refusal) = plain(line).and_then(|line| self.line(line, plan, keep)) {
                 self.problem = Some(Problem::new(self.lines, line, refusal));
                 return;
+            }
+        }
+        let (values, columns, ends, sparse) = (&self.values, &self.columns, &self.ends, self.sparse);
+        self.suspects.find(self.rows, |row| {
+            let span = row.checked_sub(1).map_or(0, |before| ends[before])..ends[row];
+            let ids = if sparse { Ids::Listed(&columns[span.clone()]) } else { Ids::From(0) };
+            (ids, &values[span])
+        });
+        if !self.suspects.is_empty() {
+            self.look(text, plan, look);
+        }
+    }
+
+    /// Looks at the numbers of these columns in the first rows in double precision.
+    #[cold]
+    fn look(&mut self, text: &[u8], plan: &Plan, rows: usize) {
+        let lines = text.split(|&b| b == b'\n').map(<[u8]>::trim_ascii);
+        for line in lines.filter(|line| !matches!(line, [] | [b'%', ..])).take(rows) {
+            let (sparse, mut at) = (line[0] == b'{', usize::from(line[0] == b'{'));
+            let mut number = 0;
+            while at < line.len() {
+                at = skip(line, at);
+                if sparse {
+                    let Ok((index, after)) = index(line, at, plan.kinds.len()) else { break };
+                    (number, at) = (index as usize, skip(line, after));
+                }
+                let Ok((value, after)) = token(line, at, b",}") else { break };
+                if let Some(Kind::Number(column)) = plan.kinds.get(number) {
+                    self.suspects.look(*column, &value);
+                }
+                (number, at) = (number + 1, skip(line, after) + 1);
             }
         }
     }
@@ -355,10 +391,12 @@ struct Table {
     sparse: Option<Vec<u32>>,
     yes: Lists,
     unknown: Lists,
+    suspects: Suspects,
 }
 
 impl Table {
     fn piece(&mut self, piece: &Piece) {
+        self.suspects.merge(&piece.suspects);
         if piece.sparse && self.sparse.is_none() {
             self.sparse = Some((0..self.rows).flat_map(|_| 0..self.width as u32).collect());
         }
