@@ -3,7 +3,8 @@
     target/python/bin/python scripts/damage_tables.py [COUNT] [FORMAT…]
 
 Of every damaged file ordain either says what is wrong (FormatError) or gives the numbers that the other reader gives: pyarrow for
-Parquet and Feather, Python's csv for text. A panic, a crash or another number ends the run with the file kept.
+Parquet and Feather, Python's csv for text. Files that raise anything else, or are read otherwise, are kept and named, and the run
+fails in the end; a crash leaves its file as case.FORMAT in the folder that is named first. All cases run in one process.
 """
 
 import csv
@@ -12,6 +13,7 @@ import math
 import random
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -133,7 +135,10 @@ def agree(data: ordain.datasets.Ranking, truth: list[dict]) -> str | None:
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     kinds = sys.argv[2:] or ["parquet", "feather", "csv", "semicolon", "tsv", "utf16"]
-    folder = Path(tempfile.mkdtemp())
+    memory = Path("/dev/shm")  # files that live for a moment need no disk
+    folder = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
+    print(f"files in {folder}", flush=True)
+    wrong = 0
     for kind in kinds:
         rng = random.Random(kind)
         said, right, unjudged = 0, 0, 0
@@ -146,12 +151,16 @@ def main() -> None:
             path = folder / f"case.{ending}"
             path.write_bytes(bad := damaged(raw, rng))
             try:
-                data = ordain.read_letor(path)
+                with warnings.catch_warnings(action="ignore"):
+                    data = ordain.read_letor(path)
             except ValueError:
                 said += 1
                 continue
+            except KeyboardInterrupt:
+                raise
             except BaseException as error:
-                sys.exit(f"{kind}, case {turn}: {type(error).__name__}: {error}; the file is {path}")
+                wrong += keep(path, kind, turn, f"{type(error).__name__}: {error}")
+                continue
             if kind in ("parquet", "feather"):
                 read = by_arrow(kind, path)
                 truth = None if read is None else [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
@@ -165,9 +174,23 @@ def main() -> None:
                 truth = [dict(zip(whole, row, strict=True)) for row in zip(*whole.values(), strict=True)]
                 unjudged += 1
             if (differ := agree(data, truth)) is not None:
-                sys.exit(f"{kind}, case {turn}: {differ}; the file is {path}")
+                wrong += keep(path, kind, turn, differ)
+                continue
             right += 1
-        print(f"{kind}: {count} files, {said} refused, {right} read as the other reader does, {unjudged} that the other reader refuses, but that are whole where they are read")
+        print(
+            f"{kind}: {count} files, {said} refused, {right} read as the other reader does, {unjudged} that the other reader"
+            " refuses, but that are whole where they are read",
+            flush=True,
+        )
+    sys.exit(f"{wrong} files are read wrongly" if wrong else 0)
+
+
+def keep(path: Path, kind: str, turn: int, what: str) -> int:
+    """Keeps a file that was read wrongly, and says so."""
+    kept = path.with_name(f"{kind}-{turn}{path.suffix}")
+    path.rename(kept)
+    print(f"{kind}, case {turn}: {what}; the file is {kept}", flush=True)
+    return 1
 
 
 main()

@@ -429,6 +429,39 @@ fn typed_cells_that_are_no_features_are_refused() {
     );
 }
 
+/// A page has no checksum, but the head of the file knows the least and the largest number, and the nulls.
+#[test]
+fn numbers_that_contradict_the_statistics_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.parquet");
+    for group in [3, 100] {
+        let numbers = [7.5, 3.25, 4.5, -2.0, 0.125];
+        let table = batch(vec![
+            ("qid", Arc::new(Int64Array::from(vec![1; 5]))),
+            ("x", Arc::new(Float64Array::from(numbers.to_vec()))),
+            ("y", Arc::new(UInt64Array::from(vec![Some(1), None, Some(u64::MAX), Some(0), Some(5)]))),
+            ("z", Arc::new(Float32Array::from(vec![f32::NAN, 2.0, f32::NAN, -0.0, 1.0]))),
+        ]);
+        let properties = WriterProperties::builder().set_max_row_group_row_count(Some(group));
+        let properties = properties.set_dictionary_enabled(false).build();
+        let mut writer =
+            ArrowWriter::try_new(std::fs::File::create(&path).unwrap(), table.schema(), Some(properties)).unwrap();
+        writer.write(&table).unwrap();
+        writer.close().unwrap();
+        let reading = RankReading { missing: Missing::Zero, ..RankReading::default() };
+        let read = || read_rank(&[vec![path.clone()]], &reading);
+        assert_eq!(read().unwrap().0.rows(), 5);
+        // the first number of the page of x
+        let mut bytes = std::fs::read(&path).unwrap();
+        let page: Vec<u8> = numbers[..group.min(5)].iter().flat_map(|x| x.to_le_bytes()).collect();
+        let at = (0..bytes.len() - page.len()).find(|&at| bytes[at..].starts_with(&page)).unwrap();
+        bytes[at..at + 8].copy_from_slice(&3.5f64.to_le_bytes());
+        std::fs::write(&path, bytes).unwrap();
+        let error = read().unwrap_err().to_string();
+        assert!(error.contains("other numbers than its statistics tell of"), "{error}");
+    }
+}
+
 #[test]
 fn items_and_edges_come_from_tables_of_columns_too() {
     let dir = tempfile::tempdir().unwrap();

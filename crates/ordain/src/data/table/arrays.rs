@@ -325,9 +325,37 @@ pub(super) fn taken<'a>(parts: impl Iterator<Item = &'a dyn Array> + Clone) -> T
 }
 
 /// Whether a column holds numbers or truth values.
-fn is_number(kind: &DataType) -> bool {
+pub(super) fn is_number(kind: &DataType) -> bool {
     let other = matches!(kind, DataType::Boolean | DataType::Null | DataType::Decimal128(..));
     other || kind.is_integer() || kind.is_floating()
+}
+
+/// The least and the largest number of a column of plain numbers, NaN apart.
+pub(super) fn range(array: &dyn Array) -> Option<(f64, f64)> {
+    fn of<T: ArrowPrimitiveType<Native: Number + PartialOrd>>(array: &dyn Array) -> Option<(f64, f64)> {
+        let array = array.as_primitive::<T>();
+        let known: Vec<T::Native>;
+        let values = match array.null_count() {
+            0 => &array.values()[..],
+            _ => {
+                known = array.iter().flatten().collect();
+                &known[..]
+            }
+        };
+        let first = *values.iter().find(|x| x.partial_cmp(x).is_some())?;
+        // in eight lanes, so that eight numbers are compared at once
+        let (mut low, mut high) = ([first; 8], [first; 8]);
+        let mut add = |lane: usize, x: T::Native| {
+            low[lane] = if x < low[lane] { x } else { low[lane] };
+            high[lane] = if x > high[lane] { x } else { high[lane] };
+        };
+        let chunks = values.chunks_exact(8);
+        chunks.remainder().iter().for_each(|&x| add(0, x));
+        chunks.for_each(|part| (0..8).for_each(|lane| add(lane, part[lane])));
+        let ends = low.iter().zip(&high).map(|(low, high)| (low.f64(), high.f64()));
+        ends.reduce(|(low, high), (a, b)| (low.min(a), high.max(b)))
+    }
+    of_numbers!(array.data_type(), of, array => None)
 }
 
 /// Whole numbers of a column of them, where no row is missing.

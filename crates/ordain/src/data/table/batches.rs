@@ -11,16 +11,41 @@ use rayon::prelude::*;
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Work of another library on a file that may be damaged: where it panics, the file is refused.
 pub(in crate::data) fn guarded<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    std::panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+    keep_quiet();
+    GUARDED.fetch_add(1, Ordering::Relaxed);
+    let done = std::panic::catch_unwind(AssertUnwindSafe(work));
+    GUARDED.fetch_sub(1, Ordering::Relaxed);
+    done.unwrap_or_else(|_| {
         Err(Error::Content {
             path: path.into(),
             expected: "a whole file of columns".into(),
             found: "one whose parts contradict each other".into(),
         })
     })
+}
+
+/// How many threads do guarded work.
+static GUARDED: AtomicUsize = AtomicUsize::new(0);
+
+/// Panics that become errors are not printed: those of the libraries of columns during guarded work. All others go to the hook that was
+/// there before.
+fn keep_quiet() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            let of_columns = |file: &str| ["arrow", "parquet", "flatbuffers"].iter().any(|name| file.contains(name));
+            let foreign = panic.location().is_some_and(|place| of_columns(place.file()));
+            if !foreign || GUARDED.load(Ordering::Relaxed) == 0 {
+                before(panic);
+            }
+        }));
+    });
 }
 
 /// Where batches come from: the columns that were asked for, in that order; nothing at the end.

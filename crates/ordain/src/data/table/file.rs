@@ -2,6 +2,7 @@
 
 use super::Format;
 use super::batches::{Batches, Supply, guarded};
+use super::bounds::Bounds;
 use crate::data::packing::Packing;
 use crate::data::source::{is_stream, read_whole};
 use crate::error::{Error, Result};
@@ -75,6 +76,7 @@ struct ParquetSupply {
     order: Vec<(usize, usize)>,
     /// Rows that are still to come.
     left: usize,
+    bounds: Bounds,
 }
 
 fn parquet(path: &Path, bytes: Bytes) -> Result<(Batches, Vec<String>)> {
@@ -86,7 +88,15 @@ fn parquet(path: &Path, bytes: Bytes) -> Result<(Batches, Vec<String>)> {
     }
     .map_err(fail)?;
     let schema = metadata.schema().clone();
-    let supply = ParquetSupply { path: path.into(), bytes, metadata, readers: vec![], order: vec![], left: 0 };
+    let supply = ParquetSupply {
+        path: path.into(),
+        bytes,
+        metadata,
+        readers: vec![],
+        order: vec![],
+        left: 0,
+        bounds: Bounds::default(),
+    };
     supply.check_sizes()?;
     Ok(Batches::new(path.into(), &schema, Box::new(supply)))
 }
@@ -161,6 +171,7 @@ impl Supply for ParquetSupply {
         self.order = columns.iter().map(place).collect();
         let rows = self.metadata.metadata().row_groups().iter().map(|group| group.num_rows()).sum::<i64>();
         self.left = usize::try_from(rows).unwrap_or(0);
+        self.bounds = Bounds::new(self.metadata.metadata(), self.metadata.schema(), columns);
         Ok(())
     }
 
@@ -184,7 +195,11 @@ impl Supply for ParquetSupply {
             return Err(wrong(&self.path, "a Parquet file", &"columns of different lengths"));
         }
         self.left -= rows;
-        Ok(Some(self.order.iter().map(|&(reader, at)| parts[reader].column(at).clone()).collect()))
+        let batch: Vec<ArrayRef> = self.order.iter().map(|&(reader, at)| parts[reader].column(at).clone()).collect();
+        match self.bounds.check(&batch) {
+            None => Ok(Some(batch)),
+            Some(_) => Err(wrong(&self.path, "a Parquet file", &"other numbers than its statistics tell of")),
+        }
     }
 }
 

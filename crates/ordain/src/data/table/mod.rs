@@ -8,6 +8,8 @@
 mod arrays;
 #[cfg(feature = "parquet")]
 pub(in crate::data) mod batches;
+#[cfg(feature = "parquet")]
+mod bounds;
 pub(in crate::data) mod csv;
 #[cfg(feature = "parquet")]
 mod file;
