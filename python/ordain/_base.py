@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _ordain
 from ._compat import BaseEstimator, ConvergenceWarning, NotFittedError
-from ._input import Doubles, Table, warn_coarse
+from ._input import FRAMES, Doubles, Table, framed, warn_coarse
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -146,6 +146,34 @@ class Estimator(BaseEstimator):
         """The columns of the frame that were no features, by what they mean: a frame to predict has them again."""
         self._fitted()
         return dict(self.facts_["features"].get("roles", {}))
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Says what `predict`, `predict_proba` and `decision_function` give, as in scikit-learn: arrays or frames.
+
+        `transform` is `"pandas"`, `"polars"` or `"pyarrow"` for a frame of that library, `"frame"` for one of the
+        library that `X` is from, `"default"` for arrays; None changes nothing. A call that says `output=` goes by
+        that. Clones keep it, and so do pickles; `.ordain` files do not.
+        """
+        if transform is not None:
+            self._output_of(transform)
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    def _output_of(self, output: str | None) -> str | None:
+        """The library of an answer, or `"frame"`; none where it is an array."""
+        if output is None:
+            output = self.__dict__.get("_sklearn_output_config", {}).get("transform", "default")
+        if output in ("array", "default"):
+            return None
+        if output not in ("frame", *FRAMES):
+            known = ", ".join(repr(name) for name in ("array", "default", "frame", *FRAMES))
+            raise ValueError(f"output: expected one of {known}, found {output!r}")
+        return output
+
+    def _answer(self, output: str | None, values: Any, columns: Callable[[], dict[str, Any]], X: Any) -> Any:
+        """An answer as it is wanted: the array, or a frame of columns."""
+        library = self._output_of(output)
+        return values if library is None else framed(columns(), X, library)
 
     def _keep(self, model: Any, table: Table, raised: BaseException | None) -> Self:
         """Keeps a model, says what should be said of it, and lets an interruption go on."""

@@ -201,29 +201,27 @@ def one_set(eval_set: Any) -> tuple[Any, ...]:
     return tuple(eval_set)
 
 
-def framed(columns: Mapping[str, Any], like: Any) -> Any:
-    """Columns as a frame of the library that `like` is from: pandas, polars or pyarrow; pandas of arrays."""
-    library = type(like).__module__.split(".")[0]
-    if library == "polars":
-        import polars
+FRAMES = ("pandas", "polars", "pyarrow")
 
-        return polars.DataFrame(dict(columns))
-    if library == "pyarrow":
-        import pyarrow  # type: ignore[import-untyped, unused-ignore]
 
-        return pyarrow.table(dict(columns))
+def framed(columns: Mapping[str, Any], like: Any, library: str) -> Any:
+    """Columns as a frame of a library; `"frame"` is the one that `like` is from, and pandas of arrays."""
+    if library == "frame":
+        own = type(like).__module__.split(".")[0]
+        library = own if own in FRAMES else "pandas"
     try:
+        if library == "polars":
+            import polars
+
+            return polars.DataFrame(dict(columns))
+        if library == "pyarrow":
+            import pyarrow  # type: ignore[import-untyped, unused-ignore]
+
+            return pyarrow.table(dict(columns))
         import pandas
     except ImportError as error:
-        raise ImportError('output="frame" needs pandas, or X in a frame of polars or pyarrow') from error
+        raise ImportError(f"a frame of {library} needs that library: pip install {library}") from error
     return pandas.DataFrame(dict(columns), index=like.index if _is_pandas(like) else None)
-
-
-def wants_frame(output: str) -> bool:
-    """Whether an answer is to be a frame."""
-    if output not in ("array", "frame"):
-        raise ValueError(f"output: expected 'array' or 'frame', found {output!r}")
-    return output == "frame"
 
 
 def joined(data: Table, more: Table) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -20,13 +20,11 @@ from ._input import (
     Table,
     both,
     column,
-    framed,
     ids,
     joined,
     named,
     one_set,
     table,
-    wants_frame,
 )
 
 if TYPE_CHECKING:
@@ -201,21 +199,34 @@ class Matcher(Estimator):
         return table(X, [roles.get(what, what) for what in _IDS], [*leave, *roles.get("ignore", ())])
 
     def predict(
-        self, X: Any, problem: Any = None, left: Any = None, right: Any = None, *, output: str = "array"
+        self, X: Any, problem: Any = None, left: Any = None, right: Any = None, *, output: str | None = None
     ) -> Any:
         """1 for each edge of the best matching of its problem, 0 for the others.
 
         `output="frame"` gives a frame of the library that `X` is from, with the columns `problem`, `left`, `right`,
-        `score` and `matched`.
+        `score` and `matched`; `"pandas"`, `"polars"` and `"pyarrow"` name the library, `"array"` asks for an array
+        whatever `set_output` said.
         """
         model = self._fitted()
-        data = self._table(X)
-        asked = self._asked(data, problem, left, right)
+        data, given = self._table(X), (problem, left, right)
+        asked = self._asked(data, *given)
         matched = model.matched(asked, self.n_threads)
-        if not wants_frame(output):
-            return matched
-        known = self._named(data, (problem, left, right), np.arange(len(matched)))
-        return framed(known | {"score": model.scores(asked, self.n_threads), "matched": matched}, X)
+
+        def more() -> Columns:
+            return {"score": model.scores(asked, self.n_threads), "matched": matched}
+
+        return self._by_edge(output, matched, more, (X, data, given))
+
+    def _by_edge(
+        self,
+        output: str | None,
+        values: Any,
+        more: Callable[[], Columns],
+        asked: tuple[Any, Table, tuple[Any, Any, Any]],
+    ) -> Any:
+        """A value for each edge; in a frame with the ids of the edges and more columns."""
+        X, data, given = asked
+        return self._answer(output, values, lambda: self._named(data, given, np.arange(len(values))) | more(), X)
 
     def answers(
         self, X: Any, problem: Any = None, left: Any = None, right: Any = None, *, top: int | None = None
@@ -226,17 +237,30 @@ class Matcher(Estimator):
         """
         return _read(self._fitted().answers(self._asked(self._table(X), problem, left, right), top, self.n_threads))
 
-    def decision_function(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> Doubles:
-        """The score of each edge; the best matching is the one with the largest sum."""
-        model = self._fitted()
-        return model.scores(self._asked(self._table(X), problem, left, right), self.n_threads)
+    def decision_function(
+        self, X: Any, problem: Any = None, left: Any = None, right: Any = None, *, output: str | None = None
+    ) -> Any:
+        """The score of each edge; the best matching is the one with the largest sum.
 
-    def predict_proba(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> Doubles:
-        """The probability of each edge to be matched; a warning says where they are approximate."""
+        `output="frame"` gives the columns `problem`, `left`, `right` and `score`.
+        """
         model = self._fitted()
-        chances, how = model.probabilities(self._asked(self._table(X), problem, left, right), self.n_threads)
+        data, given = self._table(X), (problem, left, right)
+        scores = model.scores(self._asked(data, *given), self.n_threads)
+        return self._by_edge(output, scores, lambda: {"score": scores}, (X, data, given))
+
+    def predict_proba(
+        self, X: Any, problem: Any = None, left: Any = None, right: Any = None, *, output: str | None = None
+    ) -> Any:
+        """The probability of each edge to be matched; a warning says where they are approximate.
+
+        `output="frame"` gives the columns `problem`, `left`, `right` and `probability`.
+        """
+        model = self._fitted()
+        data, given = self._table(X), (problem, left, right)
+        chances, how = model.probabilities(self._asked(data, *given), self.n_threads)
         self._told(how)
-        return chances
+        return self._by_edge(output, chances, lambda: {"probability": chances}, (X, data, given))
 
     def how(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> dict[str, Any]:
         """How `predict_proba` finds the probabilities of these problems: as `how_` says it of the fit."""

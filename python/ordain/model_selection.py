@@ -111,6 +111,8 @@ class QueryScorer:
                 "params={'qid': qid}; without it X is a frame with a column named qid"
             )
         scores = estimator.predict(X, **known) if _takes_qid(estimator) else estimator.predict(X)
+        if "score" in columns_of(scores):  # the answer of a ranker whose output is set to a frame
+            scores = scores["score"]
         return metrics.mean(self.metric, y, scores, qid, convention=self.convention, **self.rules)
 
     def get_metadata_routing(self) -> Any:

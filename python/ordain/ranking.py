@@ -26,7 +26,6 @@ from ._input import (
     one_set,
     sizes,
     table,
-    wants_frame,
 )
 
 if TYPE_CHECKING:
@@ -212,24 +211,23 @@ class Ranker(Estimator):
         data = self._table(X, self.columns_)
         return data.rows, self._aligned(data), self._queries(data, qid, needed=needed)
 
-    def predict(self, X: Any, qid: Any = None, *, output: str = "array") -> Any:
+    def predict(self, X: Any, qid: Any = None, *, output: str | None = None) -> Any:
         """The score of each row, in the order of the rows; within a query the highest comes first.
 
         `qid` is needed where a score depends on the query: with `scale="query"`, `scale="minmax"` or `blocks=True`.
-        `output="frame"` gives a frame of the library that `X` is from, with the columns `query`, `rank` and `score`.
+        `output="frame"` gives a frame of the library that `X` is from, with the columns `query`, `rank` and `score`;
+        `"pandas"`, `"polars"` and `"pyarrow"` name the library, `"array"` asks for an array whatever `set_output` said.
         """
         return self._predict(X, qid, output, None)
 
-    def _predict(self, X: Any, qid: Any, output: str, known: dict[str, Any] | None) -> Any:
+    def _predict(self, X: Any, qid: Any, output: str | None, known: dict[str, Any] | None) -> Any:
         model = self._fitted()
-        if wants_frame(output):
-            return self._framed(X, qid, known)
-        return model.scores(*self._asked(X, qid, model.by_query), self.n_threads, known)
-
-    def _framed(self, X: Any, qid: Any, known: dict[str, Any] | None) -> Any:
+        library = self._output_of(output)
+        if library is None:
+            return model.scores(*self._asked(X, qid, model.by_query), self.n_threads, known)
         scores, of = self._scored(X, qid, known)
         names = self._given_queries(X, qid, len(of))
-        return framed({"query": names, "rank": _ranks(scores, of), "score": scores}, X)
+        return framed({"query": names, "rank": _ranks(scores, of), "score": scores}, X, library)
 
     def _given_queries(self, X: Any, qid: Any, n: int) -> list[Any]:
         """The query of each row, as it was given."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _ordain
 from ._base import Callback, Estimator, _read
-from ._input import Doubles, Ints, framed, joined, named, one_set, table, wants_frame
+from ._input import Doubles, Ints, joined, named, one_set, table
 from ._labels import Labels, Lists, labels
 from ._labels import joined as joined_labels
 
@@ -153,17 +153,19 @@ class Tagger(Estimator):
         data = table(X, (), self.columns_.get("ignore", ()))
         return data.rows, self._aligned(data), self._answers(answers, data.shape[0]), self.n_threads
 
-    def predict(self, X: Any, answers: Sequence[Answers | None] | None = None, *, output: str = "array") -> Any:
+    def predict(self, X: Any, answers: Sequence[Answers | None] | None = None, *, output: str | None = None) -> Any:
         """The labels of each row: an array of 1 and 0 with a column for each label, in the order of `classes_`.
 
         `answers` says of each row what is known, as `{label: True or False}`: such labels are in the set, or not.
-        `output="frame"` gives a frame of the library that `X` is from, with a column for each label.
+        `output="frame"` gives a frame of the library that `X` is from, with a column for each label; `"pandas"`,
+        `"polars"` and `"pyarrow"` name the library, `"array"` asks for an array whatever `set_output` said.
         """
         places = self._fitted().chosen(*self._said(X, answers))
-        chosen = (places > 0).astype(np.int8)
-        if not wants_frame(output):
-            return chosen
-        return framed({str(name): chosen[:, j] for j, name in enumerate(self.classes_)}, X)
+        return self._by_label(output, (places > 0).astype(np.int8), X)
+
+    def _by_label(self, output: str | None, values: Any, X: Any) -> Any:
+        """A column for each label, as it is wanted."""
+        return self._answer(output, values, lambda: {n: values[:, j] for j, n in enumerate(self.facts_["labels"])}, X)
 
     def answers(self, X: Any, *, top: int | None = None) -> list[dict[str, Any]]:
         """The ranked labels of each row, as the documents that `ordain predict --json` prints."""
@@ -177,19 +179,27 @@ class Tagger(Estimator):
         order = np.argsort(np.where(places > 0, places, places.shape[1] + 1), axis=1, kind="stable")
         return [[names[label] for label in row[:k]] for row, k in zip(order.tolist(), size.tolist(), strict=True)]
 
-    def predict_proba(self, X: Any, answers: Sequence[Answers | None] | None = None) -> Doubles:
-        """The probability of each label, given the answers: one column for each of `classes_`."""
+    def predict_proba(
+        self, X: Any, answers: Sequence[Answers | None] | None = None, *, output: str | None = None
+    ) -> Any:
+        """The probability of each label, given the answers: one column for each of `classes_`.
+
+        `output` is as in `predict`.
+        """
         model = self._fitted()
         if not model.probabilistic:
             raise ValueError(
                 "predict_proba: expected a model with probabilities, found one that was fitted with trainer='margin'; "
                 "fit it with trainer='likelihood', or use decision_function"
             )
-        return model.values(*self._said(X, answers))
+        return self._by_label(output, model.values(*self._said(X, answers)), X)
 
-    def decision_function(self, X: Any) -> Doubles:
-        """What labels are ranked by: probabilities, or by margin the best score with a label minus that without it."""
-        return self._fitted().values(*self._said(X, None))
+    def decision_function(self, X: Any, *, output: str | None = None) -> Any:
+        """What labels are ranked by: probabilities, or by margin the best score with a label minus that without it.
+
+        `output` is as in `predict`.
+        """
+        return self._by_label(output, self._fitted().values(*self._said(X, None)), X)
 
     def label_scores(self, X: Any) -> Doubles:
         """The score of each label by itself, links to other labels apart."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 
 import numpy as np
@@ -13,8 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import told
 from scipy import sparse
-from sklearn import config_context
-from sklearn.model_selection import cross_val_score
+from sklearn import clone, config_context
+from sklearn.compose import ColumnTransformer
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 import ordain
 from ordain import CStar, MatchMap, ProblemKFold, QueryKFold, RankSVM
@@ -116,6 +120,20 @@ def test_folds_that_cut_a_query_are_refused(shop):
         cross_val_score(model, X.drop(columns="qid"), y, cv=5, params={"qid": X["qid"]}, error_score="raise")
 
 
+def test_searches_see_folds_that_cut_too(shop):
+    X, y = shop.drop(columns=["title", "relevance"]).rename(columns={"session": "qid"}), shop["relevance"]
+    grid = {"lambda_": [0.1, 1.0]}
+    search = GridSearchCV(RankSVM(), grid, cv=QueryKFold(3), scoring=ordain.query_scorer("map")).fit(X, y)
+    assert search.best_params_["lambda_"] in grid["lambda_"]
+    with pytest.raises(ValueError, match=r"give cv=QueryKFold\(5\)"):
+        GridSearchCV(RankSVM(), grid, cv=5, error_score="raise").fit(X, y)
+    with pytest.raises(ValueError, match=r"give cv=QueryKFold\(5\)"):
+        cross_val_predict(RankSVM(lambda_=1.0), X, y, cv=5)
+    with config_context(enable_metadata_routing=True), pytest.raises(ValueError, match="every query whole"):
+        cross_val_predict(RankSVM(lambda_=1.0), X.drop(columns="qid"), y, cv=5, params={"qid": X["qid"]})
+    np.testing.assert_array_equal(len(cross_val_predict(RankSVM(lambda_=1.0), X, y, cv=QueryKFold(3))), len(X))
+
+
 def test_edges_of_a_frame_by_name():
     X, y, problem, left, right = ordain.make_matching(n_problems=12, seed=2)
     frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
@@ -139,12 +157,69 @@ def test_labels_as_a_frame():
     answer = model.predict(frame, output="frame")
     assert list(answer.columns) == names
     np.testing.assert_array_equal(answer.to_numpy(), model.predict(frame))
-    with pytest.raises(ValueError, match="output: expected 'array' or 'frame', found 'csv'"):
+    with pytest.raises(ValueError, match=r"output: expected one of 'array', .* found 'csv'"):
         model.predict(frame, output="csv")
 
 
-def test_what_needs_scikit_learn_is_in_the_list():
-    assert {"ProblemKFold", "QueryKFold", "QueryScorer", "ndcg_scorer", "query_scorer"} <= set(ordain.__all__)
+OUTPUTS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}
+
+
+@pytest.mark.parametrize("library", OUTPUTS)
+def test_set_output_makes_frames_of_answers(shop, library):
+    model = RankSVM(lambda_=1.0, scale="global")
+    assert model.set_output(transform=library) is model
+    model.fit(shop, "relevance", "session", ignore=["title"])
+    for one in (
+        model,
+        pickle.loads(pickle.dumps(model)),
+        clone(model).fit(shop, "relevance", "session", ignore="title"),
+    ):
+        answer = one.predict(shop)
+        assert type(answer) is OUTPUTS[library]
+        np.testing.assert_array_equal(np.asarray(answer["score"]), model.predict(shop, output="array"))
+    assert type(model.predict(shop, output="polars")) is pl.DataFrame
+    assert type(model.set_output(transform=None).predict(shop)) is OUTPUTS[library]
+    assert type(model.set_output(transform="frame").predict(pl.from_pandas(shop))) is pl.DataFrame
+    assert type(model.set_output(transform="default").predict(shop)) is np.ndarray
+    with pytest.raises(ValueError, match="found 'numpy'"):
+        model.set_output(transform="numpy")
+
+    X, Y, names = ordain.make_tagging(n_items=100, n_labels=6, seed=3)
+    tagger = CStar(lambda_=0.01, link_lambda=0.01).set_output(transform=library).fit(X, pd.DataFrame(Y, columns=names))
+    for ask in (tagger.predict, tagger.predict_proba, tagger.decision_function):
+        answer, plain = ask(X), ask(X, output="array")
+        assert type(answer) is OUTPUTS[library]
+        np.testing.assert_array_equal(np.asarray(answer[names[2]]), plain[:, 2])
+
+    X, y, *ids = ordain.make_matching(n_problems=10, seed=2)
+    matcher = MatchMap(lambda_=0.1, null=True).set_output(transform=library).fit(X, y, *ids)
+    asked = {matcher.predict: "matched", matcher.predict_proba: "probability", matcher.decision_function: "score"}
+    for ask, name in asked.items():
+        answer, plain = ask(X, *ids), ask(X, *ids, output="array")
+        assert type(answer) is OUTPUTS[library]
+        np.testing.assert_array_equal(np.asarray(answer[name]), plain)
+        np.testing.assert_array_equal(np.asarray(answer["left"]), ids[1])
+
+
+def test_set_output_inside_scikit_learn(shop):
+    X, y = shop.drop(columns=["title", "relevance"]).rename(columns={"session": "qid"}), shop["relevance"]
+    model = RankSVM(lambda_=1.0)
+    plain = cross_val_score(model, X, y, cv=QueryKFold(3), scoring=ordain.ndcg_scorer(5))
+    framed = cross_val_score(
+        clone(model).set_output(transform="pandas"), X, y, cv=QueryKFold(3), scoring=ordain.ndcg_scorer(5)
+    )
+    np.testing.assert_array_equal(framed, plain)
+    # a pipeline asks its transformers; the ranker at its end answers as before
+    numbers = ["bm25", "clicks", "age", "stars"]
+    scaler = ColumnTransformer(
+        [("s", StandardScaler(), numbers)], remainder="passthrough", verbose_feature_names_out=False
+    )
+    pipe = Pipeline([("scale", scaler), ("rank", model)]).set_output(transform="pandas").fit(X, y)
+    assert type(pipe.predict(X)) is np.ndarray
+    pipe["rank"].set_output(transform="pandas")
+    assert list(pipe.predict(X).columns) == ["query", "rank", "score"]
+    with config_context(transform_output="pandas"):
+        assert type(RankSVM(lambda_=1.0).fit(X, y).predict(X)) is np.ndarray
 
 
 def test_an_ignored_column_may_hold_anything(shop):
@@ -233,3 +308,7 @@ def test_columns_that_float32_blurs_are_named(shop, tmp_path):
     with pytest.warns(UserWarning, match=f"X: '1' {words}") as heard:
         ordain.read_letor(path)
     assert heard[0].filename == __file__
+
+
+def test_what_needs_scikit_learn_is_in_the_list():
+    assert {"ProblemKFold", "QueryKFold", "QueryScorer", "ndcg_scorer", "query_scorer"} <= set(ordain.__all__)
