@@ -756,7 +756,9 @@ class QuadRank(Ranker):
             pins = given.tolist()
         return {"items": items, "pins": pins}
 
-    def predict(self, X: Any, qid: Any = None, *, items: Any = None, pins: Any = None, output: str = "array") -> Any:
+    def predict(
+        self, X: Any, qid: Any = None, *, items: Any = None, pins: Any = None, output: str | None = None
+    ) -> Any:
         """Minus the place of each row in the order of its query; rows that nothing tells apart have the same.
 
         `output="frame"` gives a frame of the library that `X` is from, with the columns `query`, `rank` and `score`.
