@@ -429,6 +429,21 @@ fn typed_cells_that_are_no_features_are_refused() {
     );
 }
 
+#[test]
+fn ids_of_typed_tables_have_no_control_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.parquet");
+    let table = batch(vec![
+        ("x", Arc::new(Float64Array::from(vec![1.0, 2.0]))),
+        ("docid", Arc::new(StringArray::from(vec!["d1", "d2"]))),
+        ("qid", Arc::new(StringArray::from(vec!["a", "a\0b"]))),
+    ]);
+    parquet(&path, &table, 100, Compression::SNAPPY);
+    let error = ranked(&path, &Roles::default()).unwrap_err().to_string();
+    assert!(error.contains("t.parquet:2:3: expected text without control bytes"), "{error}");
+    assert!(error.ends_with("found the byte 0x00 in column \"qid\""), "{error}");
+}
+
 /// A page has no checksum, but the head of the file knows the least and the largest number, and the nulls.
 #[test]
 fn numbers_that_contradict_the_statistics_are_refused() {

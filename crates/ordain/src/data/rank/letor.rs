@@ -102,6 +102,7 @@ impl Piece {
     }
 
     /// Finds the columns that may lose much in single precision.
+    #[inline(never)] // what parses lines stays as it is
     fn suspect(&mut self) {
         let (values, columns, ends) = (&self.values, &self.columns, &self.ends);
         self.suspects.find(self.grades.len(), |row| match self.regular {

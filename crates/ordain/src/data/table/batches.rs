@@ -1,8 +1,9 @@
 //! Tables whose columns have types: batches of Arrow arrays, from a file or from another library.
 
-use super::arrays::{BLOCK, by_widths, number, put, put_rows, shape, text, weigh, width};
+use super::arrays::{BLOCK, by_widths, is_number, number, put, put_rows, shape, text, weigh, width};
 use super::no_feature;
 use crate::data::losses::Loss;
+use crate::data::source::{NO_CONTROL, control, control_name};
 use crate::data::strings::short;
 use crate::error::{Error, Result, Way};
 use arrow_array::{Array, ArrayRef};
@@ -11,8 +12,8 @@ use rayon::prelude::*;
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Once};
 
 /// Work of another library on a file that may be damaged: where it panics, the file is refused.
 pub(in crate::data) fn guarded<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -202,13 +203,29 @@ impl Batches {
             }
         }
         self.at += 1;
-        Ok(Some(Row { row: self.at - 1, table: self }))
+        let row = Row { row: self.at - 1, table: self };
+        row.check_words()?;
+        Ok(Some(row))
     }
 }
 
 impl Row<'_> {
     fn array(&self, column: usize) -> Option<&ArrayRef> {
         self.table.batch.get(self.table.place[column]?)
+    }
+
+    /// Refuses control bytes in ids and names, as in text.
+    fn check_words(&self) -> Result<()> {
+        for array in self.table.batch[self.table.features.len()..].iter().filter(|array| !is_number(array.data_type()))
+        {
+            let word = text(array.as_ref(), self.row);
+            if let Some(at) = control(&word) {
+                let place = self.table.batch.iter().position(|other| Arc::ptr_eq(other, array));
+                let column = self.table.place.iter().position(|own| own.is_some() && *own == place).unwrap_or(0);
+                return Err(self.error(column, NO_CONTROL.into(), control_name(word[at])));
+            }
+        }
+        Ok(())
     }
 
     pub(in crate::data) fn text(&self, column: usize) -> Cow<'_, [u8]> {

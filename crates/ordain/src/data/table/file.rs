@@ -233,8 +233,8 @@ fn check_blocks(input: &mut (impl Read + Seek)) -> std::result::Result<(), Strin
     let beyond = || "parts that would reach beyond its end".to_owned();
     let held = input.seek(SeekFrom::End(0)).map_err(|e| e.to_string())?;
     let end = part(input, held.checked_sub(10).ok_or_else(beyond)?, 10)?;
-    if &end[4..] != b"ARROW1" {
-        return Err("no mark at its end".into());
+    if &end[4..] != b"ARROW1" || part(input, 0, 6)? != b"ARROW1" {
+        return Err("no mark at its beginning or at its end".into());
     }
     let len = i64::from(i32::from_le_bytes([end[0], end[1], end[2], end[3]]));
     let (at, len) = inside(held as i64 - 10 - len, len, held).ok_or_else(beyond)?;
@@ -272,8 +272,15 @@ fn check_blocks(input: &mut (impl Read + Seek)) -> std::result::Result<(), Strin
         let rows = rows.map(|n| u64::try_from(n).ok().filter(|&n| n <= u64::from(u32::MAX)));
         let most = rows.collect::<Option<Vec<u64>>>().and_then(|all| all.into_iter().max());
         let most = most.ok_or("impossible numbers of rows")?;
+        let nulls = |node: &arrow_ipc::FieldNode| (0..=node.length()).contains(&node.null_count());
+        if !batch.nodes().into_iter().flatten().all(nulls) {
+            return Err("impossible numbers of nulls".into());
+        }
         for buffer in batch.buffers().into_iter().flatten() {
             let (start, len) = inside(buffer.offset(), buffer.length(), body_len).ok_or_else(beyond)?;
+            if start % 8 != 0 {
+                return Err("a part that does not begin at a multiple of eight bytes".into());
+            }
             if batch.compression().is_some() && len >= 8 {
                 let size = part(input, body + start, 8)?;
                 let size = i64::from_le_bytes(size.try_into().unwrap_or_default());
