@@ -71,11 +71,11 @@ class Matching(NamedTuple):
     feature_names: list[str] | None
 
 
-def make_orders(lists: int = 1200, *, link: float = 5.0, seed: int = 0) -> tuple[Floats, Doubles, Ints, Ids]:
+def make_orders(lists: int = 1200, *, link: float = 5.0, seed: int = 0) -> tuple[Floats, Doubles, Ints, list[str]]:
     """Made-up orders `(X, y, qid, items)` of eight items whose places depend on one another, for `QuadRank`.
 
-    Each list has the items `item_1` to `item_8` with one feature, a score. The first three of an order are observed, with
-    the grades 3, 2 and 1. `item_8` drives the odd items away and draws the even ones near, by `link`.
+    Each list has the items `item_1` to `item_8` with one feature, a score. The first three of an order are observed,
+    with the grades 3, 2 and 1. `item_8` drives the odd items away and draws the even ones near, by `link`.
     """
     return _ordain.make_orders(_whole(lists, "lists", 1), _number(link, "link"), _whole(seed, "seed", 0))
 

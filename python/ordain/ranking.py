@@ -650,10 +650,11 @@ class QuadRank(Ranker):
     lambda/2 |w|² + link_lambda/2 (|b|² + |g|²) + mean over queries of the loss
     ```
 
-    The loss is minus the log-likelihood of the right orders over lists of `places` head places and a tail, exact, or with
-    `trainer="margin"` the structured hinge of `loss`. `items` names the item of each row: an array, or of a frame the name of
-    a column, which the model remembers. A row of an unknown item has no bias and no links. `pins` gives places that are known
-    at prediction: a number for each row, the place in its query from 1, and 0 where it is not known.
+    The loss is minus the log-likelihood of the right orders over lists of `places` head places and a tail, exact, or
+    with `trainer="margin"` the structured hinge of `loss`. `items` names the item of each row: an array, or of a frame
+    the name of a column, which the model remembers. A row of an unknown item has no bias and no links. `pins` gives
+    places that are known at prediction: a number for each row, the place in its query from 1, and 0 where it is not
+    known.
 
     `predict` gives minus the place of each row in the order of its query. Parameters are those of
     `ordain fit quadrank --help`.
@@ -752,7 +753,9 @@ class QuadRank(Ranker):
         if pins is not None:
             given = np.asarray(pins)
             if given.ndim != 1 or given.dtype.kind not in "iu" or (given < 0).any():
-                raise ValueError(f"pins: expected a place from 1 for each row, 0 where it is not known, found {pins!r:.80}")
+                raise ValueError(
+                    f"pins: expected a place from 1 for each row, 0 where it is not known, found {pins!r:.80}"
+                )
             pins = given.tolist()
         return {"items": items, "pins": pins}
 

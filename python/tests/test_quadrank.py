@@ -76,7 +76,9 @@ def test_a_column_of_items_is_remembered(orders, model):
 
 def test_margin_has_a_gap_and_no_probabilities(orders):
     X, y, qid, items = orders
-    model = QuadRank(places=3, scale="none", lambda_=0.03, trainer="margin", max_iter=20).fit(X, y, qid=qid, items=items)
+    model = QuadRank(places=3, scale="none", lambda_=0.03, trainer="margin", max_iter=20).fit(
+        X, y, qid=qid, items=items
+    )
     assert model.facts_["gap"] is not None
     with pytest.raises(ValueError, match="probabilities of places"):
         model.predict_proba(X, qid, items=items)
