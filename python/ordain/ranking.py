@@ -750,6 +750,7 @@ class QuadRank(Ranker):
             items = X[items]
         if items is not None:
             items = ids(items, "items", len(np.asarray(items)))
+        self._warn_of(items)
         if pins is not None:
             given = np.asarray(pins)
             if given.ndim != 1 or given.dtype.kind not in "iu" or (given < 0).any():
@@ -758,6 +759,20 @@ class QuadRank(Ranker):
                 )
             pins = given.tolist()
         return {"items": items, "pins": pins}
+
+    def _warn_of(self, items: Ids | None) -> None:
+        """Says which items the model does not know."""
+        known = set(self.facts_["quadratic"]["items"])
+        if known and items is None:
+            text = "no items were given: all rows are without bias and without links; give items="
+            warnings.warn(text, UserWarning, stacklevel=4)
+            return
+        strange = sorted({str(item) for item in items} - known) if known and items is not None else []
+        if strange:
+            text = (
+                f"{len(strange)} item(s) that the model does not know have no bias and no links (such as {strange[0]})"
+            )
+            warnings.warn(text, UserWarning, stacklevel=4)
 
     def predict(
         self, X: Any, qid: Any = None, *, items: Any = None, pins: Any = None, output: str | None = None

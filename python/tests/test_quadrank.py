@@ -84,6 +84,15 @@ def test_margin_has_a_gap_and_no_probabilities(orders):
         model.predict_proba(X, qid, items=items)
 
 
+def test_items_that_are_not_known_are_said(orders, model):
+    X, _, qid, items = orders
+    others = ["other" if item == "item_3" else item for item in items]
+    with pytest.warns(UserWarning, match=r"1 item\(s\) that the model does not know .* \(such as other\)"):
+        model.predict(X, qid, items=others)
+    with pytest.warns(UserWarning, match="no items were given"):
+        model.predict(X, qid)
+
+
 def test_what_is_wrong_is_said(orders):
     X, y, qid, items = orders
     with pytest.raises(ValueError, match="documents with names"):
