@@ -1,6 +1,8 @@
-//! Outputs that are matchings, sets of labels or orders: the best of them, the sum over all of them. Only numbers come in, never a feature.
+//! Outputs that are matchings, sets of labels, orders or quadratic assignments: the best of them, the sum over all of them.
+//! Only numbers come in, never a feature.
 
 pub mod exhaustive;
 pub mod matching;
+pub mod quadratic;
 pub mod ranking;
 pub mod star;

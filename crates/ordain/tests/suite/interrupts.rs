@@ -19,6 +19,7 @@ use ordain::structure::matching::samples::Samples;
 use ordain::structure::matching::{
     Engine, assignment, best, bethe, chain, engine, huber_law, importance, partial, places, sinkhorn, subsets,
 };
+use ordain::structure::quadratic;
 use ordain::structure::star::sum::{StarSum, SumWork};
 use ordain::structure::star::{Star, Subsets};
 use ordain::surrogate::pair_hinge::PairHinge;
@@ -74,6 +75,21 @@ fn assignments_ask_at_every_row() {
     stops("wide", 100, |stop| {
         assignment::solve(&wide, 120, 100, &mut assignment::Work::default().stopped_by(stop)).map(|found| found.cost)
     });
+}
+
+/// A question for each exchange of the search, and for each assignment of the bound.
+#[test]
+fn quadratic_assignments_ask_at_every_step() {
+    let (n, mut random) = (12, Random::new(4));
+    let (a, b): (Vec<f64>, Vec<f64>) = (0..n * n).map(|_| (random.normal(), random.normal())).unzip();
+    let problem = quadratic::Problem::new(n, &a, &b, None).unwrap();
+    for (bound, least) in [(quadratic::Bound::None, 500), (quadratic::Bound::Auto, 500 + 2 * n * n)] {
+        let settings = quadratic::Settings { limit: quadratic::Limit::Steps(500), bound, seed: 0 };
+        stops(bound.name(), least, |stop| quadratic::solve(&problem, &settings, stop));
+    }
+    for bound in [quadratic::Bound::GilmoreLawler, quadratic::Bound::HahnGrant] {
+        stops(bound.name(), n, |stop| quadratic::lower_bound(&problem, bound, &stop));
+    }
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod papers;
 mod partial_matchings;
 mod permanents;
 mod quadrank;
+mod quadratic;
 mod ranking;
 mod ranking_losses;
 mod reading;

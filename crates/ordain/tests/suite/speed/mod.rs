@@ -14,6 +14,7 @@ mod matching_samplers;
 mod newton;
 mod partial_matchings;
 mod permanents;
+mod quadratic;
 mod ranking;
 mod scaling;
 pub(crate) mod star;
