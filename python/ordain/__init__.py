@@ -11,7 +11,7 @@ from ._base import classes
 from ._compat import ConvergenceWarning, NotFittedError
 from ._ordain import FormatError, __version__
 from ._star import star_argmax, star_marginals, star_ranking, star_ranking_forced, star_ranking_marginals
-from ._structure import linear_assignment, permanent, sample_matchings, top_k_marginals
+from ._structure import linear_assignment, permanent, quadratic_assignment, sample_matchings, top_k_marginals
 from .datasets import (
     make_matching,
     make_orders,
@@ -60,6 +60,7 @@ __all__ = [
     "make_tagging",
     "metrics",
     "permanent",
+    "quadratic_assignment",
     "read_letor",
     "read_matching",
     "read_multilabel",

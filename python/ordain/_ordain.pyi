@@ -66,6 +66,7 @@ __all__ = [
     "methods",
     "permanent",
     "point_edges",
+    "quadratic_assignment",
     "read_arrow",
     "read_letor",
     "read_matching",
@@ -277,6 +278,15 @@ def linear_assignment(
 def permanent(
     weights: _Doubles, null: _Nulls, method: str, seed: int
 ) -> tuple[float, _Doubles, str, float | None, str]: ...
+def quadratic_assignment(
+    a: _Doubles,
+    b: _Doubles,
+    linear: _Doubles | None,
+    seconds: float,
+    steps: int | None,
+    seed: int,
+    bound: str,
+) -> tuple[_Ints, float, float, bool, int]: ...
 def sample_matchings(weights: _Doubles, count: int, null: _Nulls, method: str, seed: int) -> _Ints: ...
 def top_k_marginals(scores: _Doubles, k: int, discounts: _Doubles | None) -> tuple[float, _Doubles, _Doubles]: ...
 def star_argmax(

@@ -60,7 +60,7 @@ mod _ordain {
     #[pymodule_export]
     use super::star::{star_argmax, star_marginals, star_ranking, star_ranking_forced, star_ranking_marginals};
     #[pymodule_export]
-    use super::structure::{linear_assignment, permanent, sample_matchings, top_k_marginals};
+    use super::structure::{linear_assignment, permanent, quadratic_assignment, sample_matchings, top_k_marginals};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

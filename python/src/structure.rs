@@ -11,6 +11,7 @@ use ordain::structure::matching::assignment::{self, Work};
 use ordain::structure::matching::graph::Graph;
 use ordain::structure::matching::samples::Samples;
 use ordain::structure::matching::{Accuracy, Engine, best, chain, engine, huber_law, places, subsets};
+use ordain::structure::quadratic::{self, Bound as LowerBound, Limit, Problem};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -421,4 +422,30 @@ pub(crate) fn check_finite(what: &str, values: &[f64]) -> PyResult<()> {
         ))),
         None => Ok(()),
     }
+}
+
+/// Places of items, value, bound, whether it is proven, and steps of a search for the least value.
+#[pyfunction]
+#[allow(clippy::type_complexity, clippy::too_many_arguments)]
+pub(crate) fn quadratic_assignment<'py>(
+    py: Python<'py>,
+    a: PyReadonlyArray2<'py, f64>,
+    b: PyReadonlyArray2<'py, f64>,
+    linear: Option<PyReadonlyArray2<'py, f64>>,
+    seconds: f64,
+    steps: Option<u64>,
+    seed: u64,
+    bound: &str,
+) -> PyResult<(Bound<'py, PyArray1<i64>>, f64, f64, bool, u64)> {
+    let Some(&by) = LowerBound::ALL.iter().find(|by| by.name() == bound) else {
+        return Err(raised(ordain::Error::unknown("bound", bound, LowerBound::ALL.iter().map(|by| by.name()))));
+    };
+    let limit = steps.map_or(Limit::Seconds(seconds), Limit::Steps);
+    let settings = quadratic::Settings { limit, bound: by, seed };
+    let n = a.shape()[0];
+    let (a, b) = (a.as_slice()?, b.as_slice()?);
+    let linear = linear.as_ref().map(|linear| linear.as_slice()).transpose()?;
+    let found = stoppable(py, n < FEW, |stop| quadratic::solve(&Problem::new(n, a, b, linear)?, &settings, stop))?;
+    let places: Vec<i64> = found.places.iter().map(|&place| i64::from(place)).collect();
+    Ok((places.into_pyarray(py), found.value, found.bound, found.proven, found.steps))
 }

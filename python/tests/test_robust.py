@@ -222,6 +222,8 @@ STOPPED = {
         "partial(_ordain.sample_matchings, count=2_000_000, null=None, method='chain', seed=0), "
         "rng.normal(size=(40, 40))"
     ),
+    "quadratic": "partial(_ordain.quadratic_assignment, b=rng.normal(size=(30, 30)), linear=None, seconds=0.0, "
+    "steps=2**60, seed=0, bound='auto'), rng.normal(size=(30, 30))",
     "places": "partial(_ordain.top_k_marginals, k=12, discounts=None), rng.normal(size=30_000)",
 }
 

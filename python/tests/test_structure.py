@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import math
+import pickle
 import threading
 from typing import Any
 
@@ -391,6 +392,120 @@ class TestSampleMatchings:
             ordain.sample_matchings(w, -1)
         with pytest.raises(MemoryError):
             ordain.sample_matchings(np.zeros((3, 3)), 2**62)
+
+
+class TestQuadraticAssignment:
+    @staticmethod
+    def value(A: np.ndarray, B: np.ndarray, linear: np.ndarray | None, p: Any) -> float:
+        p = np.asarray(p, dtype=int)
+        total = (A * B[np.ix_(p, p)]).sum()
+        return float(total if linear is None else total + linear[np.arange(len(p)), p].sum())
+
+    def problem(self, rng: np.random.Generator, n: int, at: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Whole or real numbers, symmetric or not, with a linear term or without."""
+        draw: Any = (lambda size: rng.integers(-4, 9, size=size)) if at % 2 else (lambda size: rng.normal(size=size))
+        A, B = draw((n, n)), draw((n, n))
+        if at % 3 == 0:
+            A = A + A.T
+        if at % 5 < 2:
+            B = B + B.T
+        return A, B, draw((n, n)) if at % 4 < 2 else None
+
+    def test_brute_force(self) -> None:
+        rng = RNG(51)
+        for at in range(60):
+            n = int(rng.integers(0, 6))
+            A, B, linear = self.problem(rng, n, at)
+            values = [self.value(A, B, linear, p) for p in itertools.permutations(range(n))]
+            for maximize in (False, True):
+                found = ordain.quadratic_assignment(A, B, linear, maximize=maximize)
+                best = max(values) if maximize else min(values)
+                assert found.fun == pytest.approx(best, abs=1e-9)
+                assert self.value(A, B, linear, found.col_ind) == pytest.approx(best, abs=1e-9)
+                assert found.col_ind.dtype == np.int64
+                assert found.proven
+                assert found.bound == found.fun
+                assert found.gap == 0
+
+    @pytest.mark.parametrize("bound", ["auto", "none", "gilmore-lawler", "hahn-grant", "projection"])
+    def test_bounds_and_search(self, bound: Any) -> None:
+        rng = RNG(52)
+        A, B = rng.integers(0, 10, size=(2, 12, 12))
+        A, B = A + A.T, B + B.T
+        known = ordain.quadratic_assignment(A, B, steps=60_000, bound="none")
+        for maximize in (False, True):
+            found = ordain.quadratic_assignment(A, B, maximize=maximize, steps=20_000, seed=3, bound=bound)
+            assert sorted(found.col_ind.tolist()) == list(range(12))
+            assert found.fun == self.value(A, B, None, found.col_ind)  # whole numbers are exact
+            assert found.gap == (found.bound - found.fun if maximize else found.fun - found.bound)
+            assert found.gap >= 0
+            assert math.isinf(found.gap) == (bound == "none")
+            assert found.bound >= found.fun if maximize else found.bound <= known.fun
+            again = ordain.quadratic_assignment(A, B, maximize=maximize, steps=20_000, seed=3, bound=bound)
+            assert (again.col_ind == found.col_ind).all()
+            assert found.nit == again.nit <= 20_000
+
+    def test_scipy(self) -> None:
+        optimize = pytest.importorskip("scipy.optimize")
+        rng = RNG(53)
+        for at in range(6):
+            A, B, _ = self.problem(rng, 15, at)
+            for maximize in (False, True):
+                other = optimize.quadratic_assignment(A, B, options={"maximize": maximize})
+                found = ordain.quadratic_assignment(A, B, maximize=maximize, steps=20_000, bound="gilmore-lawler")
+                assert set(other) <= set(found)
+                assert found["fun"] >= other["fun"] if maximize else found["fun"] <= other["fun"]
+                # its assignments have the value that it says, and none passes the bound
+                assert self.value(A, B, None, other.col_ind) == pytest.approx(other.fun)
+                assert (found.bound >= other.fun) if maximize else (found.bound <= other.fun)
+
+    def test_results_are_like_those_of_scipy(self) -> None:
+        found = ordain.quadratic_assignment([[0, 1], [2, 0]], [[0, 3], [4, 0]])
+        assert (found["fun"], found.fun, found.nit) == (10.0, 10.0, 2)
+        assert list(found) == ["col_ind", "fun", "bound", "gap", "proven", "nit"]
+        assert {"fun", "keys"} <= set(dir(found))
+        found.note = "mine"
+        assert found["note"] == "mine"
+        del found.note
+        with pytest.raises(AttributeError, match="note"):
+            found.note  # noqa: B018
+        copy = pickle.loads(pickle.dumps(found))
+        assert type(copy) is type(found)
+        assert copy.fun == 10.0
+
+    def test_time_is_a_limit(self) -> None:
+        A, B = RNG(54).random((2, 40, 40))
+        assert ordain.quadratic_assignment(A, B, seconds=0).nit == 0
+        for found in (ordain.quadratic_assignment(A, B, seconds=seconds) for seconds in (0, 0.02)):
+            assert sorted(found.col_ind.tolist()) == list(range(40))
+            assert found.fun == pytest.approx(self.value(A, B, None, found.col_ind))
+
+    def test_refusals(self) -> None:
+        square = np.ones((3, 3))
+        for wrong, message in [
+            (np.ones((3, 2)), r"B: expected the shape \(3, 3\)"),
+            (np.ones((2, 2)), r"B: expected the shape \(3, 3\)"),
+            (np.ones(3), "B: expected numbers in 2 dimension"),
+            (np.array([["a"] * 3] * 3), "B: expected numbers"),
+            (np.full((3, 3), np.nan), r"B\[0, 0\]: expected a finite number, found nan"),
+            (np.full((3, 3), 1e300), "divide the entries by a common factor"),
+        ]:
+            with pytest.raises(ValueError, match=message):
+                ordain.quadratic_assignment(square * 1e10, wrong)
+        with pytest.raises(ValueError, match="linear: expected"):
+            ordain.quadratic_assignment(square, square, "2opt")
+        with pytest.raises(ValueError, match=r"linear\[1, 2\]"):
+            ordain.quadratic_assignment(square, square, [[0, 0, 0], [0, 0, np.inf], [0, 0, 0]])
+        with pytest.raises(ValueError, match='unknown bound "projetion": did you mean "projection"'):
+            ordain.quadratic_assignment(square, square, bound="projetion")  # type: ignore[arg-type, unused-ignore]
+        with pytest.raises(ValueError, match="symmetric A or B"):
+            ordain.quadratic_assignment(np.arange(9).reshape(3, 3), np.arange(9).reshape(3, 3), bound="projection")
+        with pytest.raises(ValueError, match="seconds: expected"):
+            ordain.quadratic_assignment(square, square, seconds=-1.0)
+        with pytest.raises(ValueError, match="steps: expected"):
+            ordain.quadratic_assignment(square, square, steps=1.5)  # type: ignore[arg-type, unused-ignore]
+        with pytest.raises(ValueError, match="seed: expected"):
+            ordain.quadratic_assignment(square, square, seed=-1)
 
 
 def slow_top_k(s: np.ndarray, c: np.ndarray) -> tuple[float, np.ndarray]:
