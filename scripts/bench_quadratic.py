@@ -6,8 +6,8 @@ items and a proven optimum. ordain.quadratic_assignment gets the time as its
 limit, bound included. SciPy's quadratic_assignment has no limit: faq from random
 starts, each result improved by 2opt, goes on until the time is over, and what is
 under way then does not count. Both use one thread. Time is that of the
-processor for SciPy, and the clock for ordain: on a busy machine that is less for
-ordain. The script prints mean and largest gap to the optima and exits with status 1
+processor for SciPy and that of the clock for ordain, which has less of the
+processor on a busy machine. The script prints mean and largest gap to the optima and exits with status 1
 when ordain misses its gate.
 
 Run it in a Python that has ordain and scipy; without one of them it exits with
@@ -56,11 +56,12 @@ def search_scipy(a, b, seconds, seed, optimum):
         if best < numpy.inf and time.process_time() - start > seconds:  # the first one counts, however long it took
             return best
         best = min(best, found.fun)
-        if best <= optimum:  # as the prototype did: nobody can do better
+        if best <= optimum:  # nobody can do better
             return best
 
 
 def main():
+    """Measure, print and judge."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, metavar="DATA", help="the folder of real data")
     options = parser.parse_args()
@@ -72,7 +73,8 @@ def main():
     import ordain
 
     instances = load(options.data / "matching" / "qaplib")
-    print(f"one thread, SciPy {importlib.metadata.version('scipy')}, {len(instances)} instances, gaps to the optimum in %")
+    version = importlib.metadata.version("scipy")
+    print(f"one thread, SciPy {version}, {len(instances)} instances, gaps to the optimum in %")
     print(f"{'seconds':>8}{'':12}{'mean':>8}{'largest':>9}{'optimal':>9}{'proven':>8}{'bound below':>13}")
     failures = []
     for seconds, most in LIMITS:
