@@ -31,7 +31,7 @@ pub(super) struct Whole {
     square: Square,
     bounds: Bounds,
     stop: Interrupt,
-    /// Bounds of the placements of a region, by [`Whole::index`].
+    /// Bounds of the placements of a region, by [`index`].
     held: Vec<f64>,
     region: Option<Region>,
     /// Prices that follow the core, where they are fitted.
