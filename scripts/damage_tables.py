@@ -143,8 +143,10 @@ def agree(data: ordain.datasets.Ranking, truth: list[dict]) -> str | None:
     names = data.feature_names or []
     for i, row in enumerate(truth):
         lower = {str(name).strip().lower(): value for name, value in row.items()}
-        if lower.get("qid") is not None and str(data.qid[i]) != str(lower["qid"]).strip():
-            return f"the query {data.qid[i]!r}, not {lower['qid']!r}, in row {i}"
+        query = lower.get("qid")
+        query = query.decode(errors="replace") if isinstance(query, bytes) else query
+        if query is not None and str(data.qid[i]).strip() != str(query).strip():
+            return f"the query {data.qid[i]!r}, not {query!r}, in row {i}"
         if lower.get("label") is not None and data.y is not None and data.y[i] != number(lower["label"]):
             return f"the grade {data.y[i]}, not {lower['label']!r}, in row {i}"
         for j, name in enumerate(names):
