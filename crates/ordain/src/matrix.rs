@@ -426,6 +426,8 @@ pub fn axpy_row(a: f64, row: &[f32], y: &mut [f64]) {
     }
 }
 
+/// Rows of a triangle that are inverted at once.
+const PANEL: usize = 128;
 /// From this size on a matrix is factored in blocks.
 const BLOCKED: usize = 256;
 /// Columns of such a block.
@@ -474,6 +476,39 @@ fn factor_columns(h: &mut [f64], d: usize, of: std::ops::Range<usize>) -> bool {
         }
     }
     true
+}
+
+/// `L⁻¹` of a triangle of `r` rows, row after row; what stands above the diagonal of `L` is not read. O(r³/3), by products
+/// of blocks.
+pub fn invert_lower(lower: &[f64], r: usize) -> Vec<f64> {
+    let (mut inverse, mut taken) = (vec![0.0; r * r], vec![]);
+    for start in (0..r).step_by(PANEL) {
+        let end = (start + PANEL).min(r);
+        // what the rows before take away from these: L[start..end, ..start] · L⁻¹[..start, ..start]
+        taken.clear();
+        taken.resize((end - start) * start, 0.0);
+        let left = (&lower[start * r..], [r, 1]);
+        multiply([end - start, start, start], -1.0, left, (&inverse, [r, 1]), (&mut taken, start));
+        for i in start..end {
+            let (above, row) = inverse.split_at_mut(i * r);
+            row[..start].copy_from_slice(&taken[(i - start) * start..(i - start + 1) * start]);
+            row[i] = 1.0;
+            for j in start..i {
+                axpy(-lower[i * r + j], &above[j * r..j * r + j + 1], row);
+            }
+            row[..=i].iter_mut().for_each(|x| *x /= lower[i * r + i]);
+        }
+    }
+    inverse
+}
+
+/// The diagonal of `L⁻ᵀ L⁻¹`, from `L⁻¹`. O(r²).
+pub(crate) fn squares_by_column(inverse: &[f64], r: usize) -> Vec<f64> {
+    let mut sum = vec![0.0; r];
+    for row in inverse.chunks_exact(r.max(1)) {
+        sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += x * x);
+    }
+    sum
 }
 
 /// Solves `L Lᵀ X = B` for `m` columns at once, in place of `B` (`d`×`m`, row-major). O(d² m), by products of blocks.

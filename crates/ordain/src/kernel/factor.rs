@@ -1,7 +1,7 @@
 //! A triangular factor of the kernel matrix of some documents, without those that add nothing.
 
 use super::Kernel;
-use crate::matrix::{axpy, dot, multiply};
+use crate::matrix::{dot, invert_lower, multiply, squares_by_column};
 
 /// `K_SS = L Lᵀ` for documents S, found with pivots: documents that others (nearly) make up, such as duplicates, are left out.
 ///
@@ -110,26 +110,7 @@ impl Factor {
 
     /// `L⁻¹`, row after row. O(r³/3), by products of blocks.
     pub fn inverse(&self) -> Vec<f64> {
-        let r = self.len();
-        let (mut inverse, mut taken) = (vec![0.0; r * r], vec![]);
-        for start in (0..r).step_by(PANEL) {
-            let end = (start + PANEL).min(r);
-            // what the rows before take away from these: L[start..end, ..start] · L⁻¹[..start, ..start]
-            taken.clear();
-            taken.resize((end - start) * start, 0.0);
-            let left = (&self.lower[start * r..], [r, 1]);
-            multiply([end - start, start, start], -1.0, left, (&inverse, [r, 1]), (&mut taken, start));
-            for i in start..end {
-                let (above, row) = inverse.split_at_mut(i * r);
-                row[..start].copy_from_slice(&taken[(i - start) * start..(i - start + 1) * start]);
-                row[i] = 1.0;
-                for j in start..i {
-                    axpy(-self.lower[i * r + j], &above[j * r..j * r + j + 1], row);
-                }
-                row[..=i].iter_mut().for_each(|x| *x /= self.lower[i * r + i]);
-            }
-        }
-        inverse
+        invert_lower(&self.lower, self.len())
     }
 
     /// `k L⁻ᵀ` for many kernel rows at once, given [`Self::inverse`]. O(rows · r²/2), by products of blocks.
@@ -151,15 +132,6 @@ impl Factor {
     pub fn inverse_diagonal(&self) -> Vec<f64> {
         squares_by_column(&self.inverse(), self.len())
     }
-}
-
-/// The diagonal of `L⁻ᵀ L⁻¹`, from `L⁻¹`. O(r²).
-pub(crate) fn squares_by_column(inverse: &[f64], r: usize) -> Vec<f64> {
-    let mut sum = vec![0.0; r];
-    for row in inverse.chunks_exact(r.max(1)) {
-        sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += x * x);
-    }
-    sum
 }
 
 #[cfg(test)]

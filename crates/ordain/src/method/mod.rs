@@ -5,12 +5,14 @@
 //! [`crate::task::Method`]. [`AnyMethod`] is one of them by its name, written `ranksvm[lambda=1,scale=query]`.
 
 pub mod annotate;
+mod kernels;
 pub mod matching;
 pub mod rank;
 mod registry;
 mod settings;
 
 pub use annotate::*;
+pub use kernels::Shape;
 pub use matching::*;
 pub use rank::*;
 pub use registry::AnyMethod;

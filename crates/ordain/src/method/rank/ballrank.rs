@@ -3,6 +3,7 @@
 use crate::data::scale::Scale;
 use crate::error::Result;
 use crate::kernel::{Columns, Form};
+use crate::method::kernels::Shape;
 use crate::method::rank::CHOOSES_BY;
 use crate::method::rank::core_documents::{CoreFit, Fitting, restricted};
 use crate::method::rank::kernel_search::{self, KernelChoices, KernelFit, KernelLearner, KernelProblem, Kernels};
@@ -104,9 +105,9 @@ impl BallRank {
             "strength of the ridge: auto by validation (else 1/pairs, which is C = 1 in the paper's units: its C is 1/(lambda·pairs)); c=1/lambda is accepted too",
         ),
         Kernels::setting("rbf"),
-        Kernels::SETTINGS[0],
-        Kernels::SETTINGS[1],
-        Kernels::SETTINGS[2],
+        Shape::SETTINGS[0],
+        Shape::SETTINGS[1],
+        Shape::SETTINGS[2],
         Setting {
             name: "epsilon",
             range: "a number above 0",
@@ -149,7 +150,7 @@ impl BallRank {
             default: "true",
             help: "whether the objective of ranksvm is minimised over the core documents afterwards",
         },
-        Kernels::SETTINGS[3],
+        Kernels::BLOCKS,
         steps("5000", "the most core pairs of one fit"),
         accuracy("1e-4", "where the polish stops: the norm of the gradient relative to the one at zero"),
     ];
@@ -204,7 +205,7 @@ impl Method<Rank> for BallRank {
     fn check(&self) -> Result<()> {
         settings::check(self.scale, self.max_iter)?;
         above_0("sample", self.sample)?;
-        self.kernels.check()
+        self.kernels.shape.check()
     }
 
     fn chooses(&self) -> bool {

@@ -7,8 +7,8 @@
 use crate::data::Groups;
 use crate::data::scale::Scaling;
 use crate::error::{Error, Result};
-use crate::kernel::factor::squares_by_column;
 use crate::kernel::{Factor, Kernel};
+use crate::matrix::squares_by_column;
 use crate::matrix::{Features, Matrix, dot_row};
 use crate::random::Random;
 use crate::risk::Empirical;

@@ -5,9 +5,10 @@ use crate::data::scale::{Scale, Scaling};
 use crate::error::{Error, Result};
 use crate::kernel::{Expansion, Form, Kernel, Part};
 use crate::matrix::Matrix;
+use crate::method::kernels::Shape;
 use crate::method::rank::core_documents::{Block, CoreFit};
 use crate::method::rank::ranksvm::PairWeight;
-use crate::method::settings::{SWITCH, count, one_of, positive, serves, shown_number};
+use crate::method::settings::{SWITCH, one_of};
 use crate::method::{Choice, CoreFacts, Positive, Rank, RankNotes, Ranker};
 use crate::metric::{self, Metric};
 use crate::score::Score;
@@ -22,28 +23,21 @@ use std::collections::HashMap;
 /// The widths that are tried, in units of one over the median distance.
 const WIDTHS: [f64; 6] = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
 /// The largest power of a polynomial.
-const MOST_DEGREE: usize = 1000;
 /// How many λ in a row may be worse than the best of their width before the rest are left out: weak ridges cost most.
 const PATIENCE: usize = 2;
 
 /// What a kernel leaves to be set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kernels {
-    /// The shape; degree and coef0 of a polynomial are below.
-    pub form: Form,
-    /// γ in units of one over the median distance of training documents.
-    pub gamma: Choice<Positive>,
-    /// The degree of a polynomial.
-    pub degree: usize,
-    /// What a polynomial adds to the inner product.
-    pub coef0: f64,
+    /// Its shape.
+    pub shape: Shape,
     /// Whether each query, by its name, has a scorer of its own.
     pub blocks: bool,
 }
 
 impl Kernels {
     pub(in crate::method) const fn new(form: Form) -> Self {
-        Self { form, gamma: Choice::Auto, degree: 3, coef0: 1.0, blocks: false }
+        Self { shape: Shape::new(form), blocks: false }
     }
 
     pub(in crate::method) const fn setting(default: &'static str) -> Setting {
@@ -55,102 +49,32 @@ impl Kernels {
         }
     }
 
-    pub(in crate::method) const SETTINGS: [Setting; 4] = [
-        Setting {
-            name: "gamma",
-            range: "auto or a number above 0",
-            default: "auto",
-            help: "width of the kernel in units of one over the median (squared) distance of training documents: auto by validation (else 1)",
-        },
-        Setting { name: "degree", range: "a whole number above 0", default: "3", help: "the power of kernel=poly" },
-        Setting {
-            name: "coef0",
-            range: "a number of at least 0",
-            default: "1",
-            help: "what kernel=poly adds to the inner product",
-        },
-        Setting {
-            name: "blocks",
-            range: "true, false",
-            default: "false",
-            help: "whether every query has a scorer of its own, as in retrieval by category, where later documents come for the same queries; choices are then made on documents held out of each query",
-        },
-    ];
+    /// `blocks`.
+    pub(in crate::method) const BLOCKS: Setting = Setting {
+        name: "blocks",
+        range: "true, false",
+        default: "false",
+        help: "whether every query has a scorer of its own, as in retrieval by category, where later documents come for the same queries; choices are then made on documents held out of each query",
+    };
 
     /// Sets it, if it is one of them.
     pub(in crate::method) fn set(&mut self, name: &str, value: &str) -> Result<bool> {
-        match name {
-            "kernel" => {
-                let forms = [
-                    Form::Linear,
-                    Form::Rbf,
-                    Form::Poly { degree: 3, coef0: 1.0 },
-                    Form::Laplace,
-                    Form::Intersection,
-                    Form::Chi2,
-                ];
-                self.form = one_of("kernel", value, &forms.map(|form| (form.name(), form)))?;
-            }
-            "gamma" if value == "auto" => self.gamma = Choice::Auto,
-            "gamma" => self.gamma = Choice::Set(positive(name, value)?),
-            "degree" => self.degree = count(name, value)?,
-            "coef0" => {
-                self.coef0 = value.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0).ok_or_else(|| {
-                    Error::Setting { name: name.into(), expected: "a number of at least 0".into(), found: value.into() }
-                })?;
-            }
-            "blocks" => self.blocks = one_of("blocks", value, &SWITCH)?,
-            _ => return Ok(false),
+        if name == "blocks" {
+            self.blocks = one_of("blocks", value, &SWITCH)?;
+            return Ok(true);
         }
-        Ok(true)
+        self.shape.set(name, value)
     }
 
     /// One of them as text.
     pub(in crate::method) fn get(&self, name: &str) -> Option<String> {
-        match name {
-            "kernel" => Some(self.form.name().into()),
-            "gamma" => Some(shown_number(&self.gamma)),
-            "degree" => Some(self.degree.to_string()),
-            "coef0" => Some(self.coef0.to_string()),
-            "blocks" => Some(self.blocks.to_string()),
-            _ => None,
-        }
-    }
-
-    /// Refuses what the kernel makes no use of.
-    pub(in crate::method) fn check(&self) -> Result<()> {
-        let (name, usual) = (self.form.name(), Self::new(self.form));
-        let power = matches!(self.form, Form::Poly { .. });
-        let found = format!("kernel={name}");
-        let wide = self.form.has_width();
-        serves("gamma", self.gamma != Choice::Auto, wide, "kernel=rbf, poly, laplace or chi2", &found)?;
-        serves("degree", self.degree != usual.degree, power, "kernel=poly", &found)?;
-        serves("coef0", self.coef0.total_cmp(&usual.coef0).is_ne(), power, "kernel=poly", &found)?;
-        let added = self.coef0 >= 0.0 && self.coef0.is_finite();
-        if self.degree == 0 || self.degree > MOST_DEGREE || !added {
-            return Err(Error::Setting {
-                name: "kernel".into(),
-                expected: format!("a degree from 1 to {MOST_DEGREE} and a finite coef0 of at least 0"),
-                found: format!("degree={}, coef0={}", self.degree, self.coef0),
-            });
-        }
-        Ok(())
-    }
-
-    fn form(&self) -> Form {
-        match self.form {
-            Form::Poly { .. } => Form::Poly { degree: self.degree as u32, coef0: self.coef0 },
-            form => form,
-        }
+        if name == "blocks" { Some(self.blocks.to_string()) } else { self.shape.get(name) }
     }
 
     pub(in crate::method) fn settings(&self) -> Map<String, Value> {
-        let mut all =
-            Map::from_iter([("kernel".into(), self.form.name().into()), ("blocks".into(), self.blocks.into())]);
-        if matches!(self.form, Form::Poly { .. }) {
-            all.insert("degree".into(), self.degree.into());
-            all.insert("coef0".into(), self.coef0.into());
-        }
+        let mut all = self.shape.settings();
+        // where it always stood, so that files stay as they are
+        all.shift_insert(1, "blocks".into(), self.blocks.into());
         all
     }
 }
@@ -226,7 +150,7 @@ impl Point {
 pub(in crate::method) fn open<L: KernelLearner>(learner: &L) -> bool {
     learner.choices().lambda == Choice::Auto
         || learner.choices().scale == Choice::Auto && scales(learner).len() > 1
-        || learner.choices().kernels.gamma == Choice::Auto && learner.choices().kernels.form.has_width()
+        || learner.choices().kernels.shape.gamma == Choice::Auto && learner.choices().kernels.shape.form.has_width()
 }
 
 /// What was asked, as it is written.
@@ -235,8 +159,8 @@ pub(in crate::method) fn asked<L: KernelLearner>(learner: &L) -> Map<String, Val
         |choice: Choice<Positive>| if let Choice::Set(x) = choice { x.get().into() } else { Value::from("auto") };
     let scale = if let Choice::Set(scale) = learner.choices().scale { scale.name() } else { "auto" };
     let mut all = Map::from_iter([("scale".into(), scale.into()), ("lambda".into(), number(learner.choices().lambda))]);
-    if learner.choices().kernels.form.has_width() {
-        all.insert("gamma".into(), number(learner.choices().kernels.gamma));
+    if learner.choices().kernels.shape.form.has_width() {
+        all.insert("gamma".into(), number(learner.choices().kernels.shape.gamma));
     }
     all
 }
@@ -245,16 +169,16 @@ pub(in crate::method) fn asked<L: KernelLearner>(learner: &L) -> Map<String, Val
 fn scales<L: KernelLearner>(learner: &L) -> Vec<Scale> {
     match learner.choices().scale {
         Choice::Set(scale) => vec![scale],
-        Choice::Auto if learner.choices().kernels.form.of_histograms() => vec![Scale::None],
+        Choice::Auto if learner.choices().kernels.shape.form.of_histograms() => vec![Scale::None],
         Choice::Auto if learner.choices().kernels.blocks => vec![Scale::Global],
         Choice::Auto => vec![Scale::Query, Scale::Global, Scale::Minmax],
     }
 }
 
 fn widths(kernels: &Kernels) -> Vec<f64> {
-    match kernels.gamma {
+    match kernels.shape.gamma {
         Choice::Set(gamma) => vec![gamma.get()],
-        Choice::Auto if kernels.form.has_width() => WIDTHS.to_vec(),
+        Choice::Auto if kernels.shape.form.has_width() => WIDTHS.to_vec(),
         Choice::Auto => vec![1.0],
     }
 }
@@ -479,7 +403,7 @@ impl<L: KernelLearner> Search<'_, L> {
     fn fixed(&self, pairs: f64) -> Point {
         Point {
             scale: scales(self.learner)[0],
-            gamma: if let Choice::Set(gamma) = self.learner.choices().kernels.gamma { gamma.get() } else { 1.0 },
+            gamma: if let Choice::Set(gamma) = self.learner.choices().kernels.shape.gamma { gamma.get() } else { 1.0 },
             lambda: if let Choice::Set(lambda) = self.learner.choices().lambda {
                 lambda.get()
             } else {
@@ -504,7 +428,7 @@ impl<L: KernelLearner> Search<'_, L> {
             let stage = Stage::new(self.learner, train.0, train.1, &scaling)?;
             let blocks = stage.blocks();
             for (of_width, &gamma) in widths.iter().enumerate() {
-                let kernel = stage.kernel(kernels.form(), gamma)?;
+                let kernel = stage.kernel(kernels.shape.form(), gamma)?;
                 let (mut carry, mut from): (L::Carry, Option<Vec<CoreFit>>) = (L::Carry::default(), None);
                 let (mut best_here, mut since) = (f64::NEG_INFINITY, 0);
                 done += lambdas.len();
@@ -528,7 +452,7 @@ impl<L: KernelLearner> Search<'_, L> {
                     let ranker = self.ranker(stage.expansion(kernel, &fit.fits), scale, &scaling);
                     let scores = ranker.scores_with(valid.0, valid.1, &ranker.inputs.scaling(valid.0, valid.1))?;
                     let value = metric::evaluate(valid.0, valid.1, &scores, &[by], convention)?.mean(0);
-                    tried.push(Candidate { settings: at.settings(kernels.form), value });
+                    tried.push(Candidate { settings: at.settings(kernels.shape.form), value });
                     grid.push((at, [of_scale, of_width, step], value));
                     from = Some(fit.fits.clone());
                     if best.as_ref().is_none_or(|best| by.better(value, best.value)) {
@@ -574,7 +498,7 @@ impl<L: KernelLearner> Search<'_, L> {
         let at = at.unwrap_or_else(|| self.fixed(pairs_of(on.0, on.1)));
         let scaling = Scaling::learn(at.scale, on.0, on.1);
         let stage = Stage::new(self.learner, on.0, on.1, &scaling)?;
-        let kernel = stage.kernel(self.learner.choices().kernels.form(), at.gamma)?;
+        let kernel = stage.kernel(self.learner.choices().kernels.shape.form(), at.gamma)?;
         let problem = KernelProblem {
             kernel,
             blocks: &stage.blocks(),
@@ -595,7 +519,7 @@ impl<L: KernelLearner> Search<'_, L> {
     }
 
     fn fitted(&self, (set, units): Units, outcome: Outcome, chosen: Option<Chosen>, refit: bool) -> Fitted<Rank> {
-        let mut settings = outcome.at.settings(self.learner.choices().kernels.form);
+        let mut settings = outcome.at.settings(self.learner.choices().kernels.shape.form);
         settings.extend(self.learner.choices().kernels.settings());
         settings.extend(self.learner.own_settings());
         let flat = units.iter().filter(|&&q| set.is_flat(q as usize)).count();

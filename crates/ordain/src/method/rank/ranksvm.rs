@@ -3,6 +3,7 @@
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
 use crate::kernel::Form;
+use crate::method::kernels::Shape;
 use crate::method::rank::CHOOSES_BY;
 use crate::method::rank::core_documents::{self, Choose, CoreFit, Fitting};
 use crate::method::rank::kernel_search::{self, KernelChoices, KernelFit, KernelLearner, KernelProblem, Kernels};
@@ -139,9 +140,9 @@ impl RankSvm {
             help: "what the mean loss is over: query (every query counts the same) or pair (every pair does)",
         },
         Kernels::setting("linear"),
-        Kernels::SETTINGS[0],
-        Kernels::SETTINGS[1],
-        Kernels::SETTINGS[2],
+        Shape::SETTINGS[0],
+        Shape::SETTINGS[1],
+        Shape::SETTINGS[2],
         Setting {
             name: "documents",
             range: "auto, all, or a whole number above 0",
@@ -154,14 +155,14 @@ impl RankSvm {
             default: "dual",
             help: "core documents: drawn by how hard the loss pulls at them, then pruned (dual), at random, or those that others explain least (cholesky)",
         },
-        Kernels::SETTINGS[3],
+        Kernels::BLOCKS,
         steps("100", "the most Newton steps of one fit"),
         accuracy("1e-5", "the norm of the gradient at which a fit stops, relative to the one at zero"),
     ];
 
     /// Whether it is the linear machine, whose model is one weight per feature.
     pub fn is_linear(&self) -> bool {
-        self.kernels.form == Form::Linear && !self.kernels.blocks
+        self.kernels.shape.form == Form::Linear && !self.kernels.blocks
     }
 }
 
@@ -216,7 +217,7 @@ impl Method<Rank> for RankSvm {
     /// ```
     fn check(&self) -> Result<()> {
         settings::check(self.scale, self.max_iter)?;
-        self.kernels.check()?;
+        self.kernels.shape.check()?;
         if self.documents == Documents::Most(0) {
             above_0("documents", 0)?;
         }
