@@ -363,6 +363,10 @@ class CStar(Tagger):
         core: int | str | Sequence[str] = 3,
         trainer: str = "likelihood",
         features: str = "scores",
+        kernel: str = "linear",
+        gamma: float | str = "auto",
+        degree: int = 3,
+        coef0: float = 1.0,
         count_bias: bool = True,
         lambda_: float | str = "auto",
         c: float | None = None,
@@ -382,6 +386,10 @@ class CStar(Tagger):
         self.core = core
         self.trainer = trainer
         self.features = features
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
         self.count_bias = count_bias
         self.lambda_ = lambda_
         self.c = c
@@ -423,6 +431,10 @@ class Independent(Tagger):
         *,
         trainer: str = "likelihood",
         features: str = "scores",
+        kernel: str = "linear",
+        gamma: float | str = "auto",
+        degree: int = 3,
+        coef0: float = 1.0,
         count_bias: bool = True,
         lambda_: float | str = "auto",
         c: float | None = None,
@@ -440,6 +452,10 @@ class Independent(Tagger):
     ) -> None:
         self.trainer = trainer
         self.features = features
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
         self.count_bias = count_bias
         self.lambda_ = lambda_
         self.c = c

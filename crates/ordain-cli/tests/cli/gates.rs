@@ -308,6 +308,8 @@ fn annotation_of_published_splits_real() {
         ("yeast", "cstar[core=3]", "yeast-train.arff.gz", "yeast-test.arff", 0.665),
         ("corel5k", "cstar[core=3]", "Corel5k-train-sparse.arff", "Corel5k-test-sparse.arff", 0.290),
         ("mediamill_reduced", "cstar[core=5]", "mediamill-train.arff.gz", "mediamill-test.arff", 0.630),
+        ("scene", "cstar[kernel=auto]", "scene-train.arff.gz", "scene-test.arff.gz", 0.795),
+        ("yeast", "cstar[kernel=auto]", "yeast-train.arff.gz", "yeast-test.arff", 0.700),
     ] {
         println!("{name}");
         let means = annotated(&[method], &["--train", &items(name, train), "--test", &items(name, test)]);

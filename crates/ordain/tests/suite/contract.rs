@@ -433,7 +433,7 @@ fn models_from_before_pieces_still_load() {
 }
 
 /// A line for each annotator, in the settings that differ in kind.
-const ANNOTATORS: [&str; 7] = [
+const ANNOTATORS: [&str; 10] = [
     "cstar",
     "independent",
     "cstar[core=auto,features=both,lambda=0.01]",
@@ -441,6 +441,9 @@ const ANNOTATORS: [&str; 7] = [
     "cstar[trainer=margin,core=2,lambda=0.01,link_lambda=0.01,max_iter=20]",
     "cstar[trainer=margin,loss=p@2,core=1,lambda=0.01,link_lambda=0.01,max_iter=20]",
     "independent[trainer=margin,features=both,lambda=0.01,max_iter=20]",
+    "cstar[kernel=auto,core=1,lambda=0.01,link_lambda=0.01]",
+    "cstar[kernel=rbf,gamma=1,features=both,core=2,lambda=0.01,link_lambda=0.01]",
+    "independent[kernel=laplace,features=direct,trainer=margin,lambda=0.01,max_iter=20]",
 ];
 
 fn scenes() -> LabelSet {
@@ -557,7 +560,9 @@ fn what_explains_a_label_adds_up_to_its_score() {
             let reasons = annotator.explain(&ready, item as usize, above, below).unwrap();
             let own = reasons.iter().filter(|reason| !reason.what.starts_with("link to "));
             let (a, b) = own.fold((0.0, 0.0), |(a, b), reason| (a + reason.above, b + reason.below));
-            assert!((a - scores[above]).abs() < 1e-9 && (b - scores[below]).abs() < 1e-9, "{method}");
+            // kernels are computed in single precision, and slopes of those with kinks in steps
+            let near = |a: f64, b: f64| (a - b).abs() < if method.contains("kernel") { 0.02 } else { 1e-9 };
+            assert!(near(a, scores[above]) && near(b, scores[below]), "{method}");
         }
     }
 }
@@ -927,6 +932,9 @@ fn values(method: &str, setting: &str) -> &'static [&'static str] {
         "max_iter" => &["1", "7", "100", "200", "500", "1000", "5000", "123456789", "18446744073709551615", "0"],
         "tol" | "epsilon" => &["1e-5", "1e-4", "1e-3", "0.01", "0.05", "1", "2.5e-17", "0"],
         "weight" => &["query", "pair"],
+        "kernel" if !matches && ["cstar", "independent"].contains(&method) => {
+            &["linear", "rbf", "poly", "laplace", "intersection", "chi2", "auto"]
+        }
         "kernel" => &["linear", "rbf", "poly", "laplace", "intersection", "chi2"],
         "gamma" => &["auto", "1", "0.5", "0.1", "3e-7", "7e8"],
         "degree" => &["1", "2", "3", "1000", "1001"],

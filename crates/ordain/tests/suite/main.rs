@@ -12,6 +12,7 @@ mod cases;
 mod contract;
 mod core_choice;
 mod interrupts;
+mod label_kernels;
 mod layering;
 mod lists;
 mod match_metrics;

@@ -5,6 +5,7 @@ mod centre;
 pub mod core_choice;
 mod count;
 pub mod cstar;
+mod kernel_ridge;
 mod one_vs_rest;
 mod stage;
 
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 pub use annotator::{Annotator, LabelPrediction, LabelReason, LabelWork, Scored, Trainer};
 pub use count::CountModel;
-pub use cstar::{CStar, Core, Floor, LabelFeatures, LabelLoss, LabelNotes, LabelScale};
+pub use cstar::{CStar, Core, Floor, LabelFeatures, LabelKernel, LabelLoss, LabelNotes, LabelScale};
 pub use one_vs_rest::OneVsRest;
 
 /// The task of annotation: an item and a vocabulary to the labels that fit.

@@ -28,6 +28,43 @@ pub struct OneVsRest {
     pub shift: Vec<f64>,
 }
 
+/// Classifiers with what they say of their own items before they have seen them.
+pub(in crate::method) struct Judged {
+    pub(in crate::method) model: OneVsRest,
+    /// Log-odds of the items, item after item, by classifiers that have not seen them.
+    pub(in crate::method) logits: Vec<f64>,
+    /// The log-loss of these, summed over labels.
+    pub(in crate::method) loss: f64,
+}
+
+impl Judged {
+    /// From scores of unseen items, which the maps of the model turn into log-odds.
+    pub(in crate::method) fn new(
+        mut model: OneVsRest,
+        mut scores: Vec<f64>,
+        loss: f64,
+        set: &LabelSet,
+        units: &[u32],
+    ) -> Self {
+        guess_unknown(set, units, &mut model.shift);
+        scores.par_chunks_mut(set.labels.len().max(1)).for_each(|s| model.calibrate(s));
+        Self { model, logits: scores, loss }
+    }
+}
+
+/// The map of each label from scores to log-odds, with the mean loss that is left; scores stand item after item.
+pub(in crate::method) fn maps_of(set: &LabelSet, units: &[u32], scores: &[f64]) -> Vec<(f64, f64, f64)> {
+    let n = set.labels.len();
+    let answers = |label: usize| {
+        units.iter().enumerate().filter_map(move |(i, &unit)| {
+            let known = set.unknown(unit as usize).binary_search(&(label as u32)).is_err();
+            let yes = set.yes(unit as usize).binary_search(&(label as u32)).is_ok();
+            known.then(|| (scores[i * n + label], yes))
+        })
+    };
+    (0..n).into_par_iter().map(|label| platt(answers(label).collect::<Vec<_>>().iter().copied())).collect()
+}
+
 /// Sums over some items that the normal equations need.
 #[derive(Clone)]
 struct Sums {
@@ -304,6 +341,16 @@ impl OneVsRest {
     /// of the ridge is the one whose calibrated scores of unseen items have the smallest loss. O(D³/3) for each part and
     /// strength with up to 3,000 columns; conjugate gradients above, and for labels that are not known of every item.
     pub fn fit(features: &Features, set: &LabelSet, units: &[u32], watch: &Watch) -> Result<(Self, Vec<f64>)> {
+        Self::judged(features, set, units, watch).map(|judged| (judged.model, judged.logits))
+    }
+
+    /// [`Self::fit`] with the loss on unseen items.
+    pub(in crate::method) fn judged(
+        features: &Features,
+        set: &LabelSet,
+        units: &[u32],
+        watch: &Watch,
+    ) -> Result<Judged> {
         let (d, n) = (features.cols(), set.labels.len());
         let folds = FOLDS.min(units.len().max(1));
         let part = |f: usize| units.iter().copied().skip(f).step_by(folds).collect::<Vec<u32>>();
@@ -344,28 +391,16 @@ impl OneVsRest {
                 let Linear { score, offset } = &linear[i % folds];
                 score.labels(offset, features, unit as usize, s);
             });
-            let answers = |label: usize| {
-                let scores = &scores;
-                units.iter().enumerate().filter_map(move |(i, &unit)| {
-                    let known = set.unknown(unit as usize).binary_search(&(label as u32)).is_err();
-                    let yes = set.yes(unit as usize).binary_search(&(label as u32)).is_ok();
-                    known.then(|| (scores[i * n + label], yes))
-                })
-            };
-            let maps: Vec<(f64, f64, f64)> =
-                (0..n).into_par_iter().map(|label| platt(answers(label).collect::<Vec<_>>().iter().copied())).collect();
+            let maps = maps_of(set, units, &scores);
             let loss = maps.iter().map(|map| map.2).sum::<f64>();
             if best.as_ref().is_none_or(|best| loss < best.loss) {
                 best = Some(Tried { loss, strength, scores, maps });
             }
         }
-        let Some(Tried { strength, mut scores, maps, .. }) = best else { return Err(Error::Interrupted) };
+        let Some(Tried { strength, scores, maps, loss }) = best else { return Err(Error::Interrupted) };
         let Linear { score, offset } = ridge(features, set, units, &all, strength, watch)?;
-        let (slope, mut shift): (Vec<f64>, Vec<f64>) = maps.iter().map(|map| (map.0, map.1)).unzip();
-        guess_unknown(set, units, &mut shift);
-        let model = Self { score, offset, slope, shift };
-        scores.par_chunks_mut(n.max(1)).for_each(|s| model.calibrate(s));
-        Ok((model, scores))
+        let (slope, shift) = maps.iter().map(|map| (map.0, map.1)).unzip();
+        Ok(Judged::new(Self { score, offset, slope, shift }, scores, loss, set, units))
     }
 
     /// No classifiers but scores that the data give: column `columns[i]` is the score of label `i`. Only the maps to log-odds

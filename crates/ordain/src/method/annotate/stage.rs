@@ -3,20 +3,27 @@
 use crate::data::LabelSet;
 use crate::data::scale::Affine;
 use crate::error::{Error, Result};
+use crate::kernel::Form;
 use crate::matrix::Features;
 use crate::method::Annotate;
 use crate::method::annotate::centre::Centre;
 use crate::method::annotate::count::{CountModel, expected};
 use crate::method::annotate::cstar::{CStar, LabelFeatures, LabelScale};
+use crate::method::annotate::kernel_ridge::{self, Coordinates};
 use crate::method::annotate::one_vs_rest::OneVsRest;
 use crate::metric::{self, LabelScores, Metric};
 use crate::pieces::{Pieces, sums};
+use crate::score::Score;
 use crate::scorer::labels::Labels;
 use crate::solver::run::Watch;
 use crate::surrogate::star::Case;
 use crate::task::Training;
 use crate::traits::Scorer;
 use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Core items of direct features with a kernel: each has a coefficient per label.
+const CORE: usize = 1000;
 
 /// Everything that depends on the items of a fit and not on λ: scaling, classifiers, number of labels.
 pub(in crate::method) struct Stage<'a> {
@@ -24,6 +31,8 @@ pub(in crate::method) struct Stage<'a> {
     pub(in crate::method) affine: Option<Affine>,
     pub(in crate::method) scaled: Cow<'a, Features>,
     pub(in crate::method) classifiers: OneVsRest,
+    /// The kernel, of a method that has one.
+    pub(in crate::method) kernel: Option<StageKernel>,
     pub(in crate::method) count: CountModel,
     /// Items that teach something, with their right sets, scores of classifiers that have not seen them, and log k.
     pub(in crate::method) taught: Vec<u32>,
@@ -32,6 +41,15 @@ pub(in crate::method) struct Stage<'a> {
     pub(in crate::method) log_count: Vec<f64>,
     pub(in crate::method) labels: usize,
     pub(in crate::method) pieces: Pieces,
+}
+
+/// The kernel of a stage.
+#[derive(Clone)]
+pub(in crate::method) struct StageKernel {
+    /// γ in the units in which it is set.
+    pub(in crate::method) gamma: f64,
+    /// What direct features are weights on, if there are any: items in coordinates of the kernel.
+    direct: Option<Arc<(Coordinates, Features)>>,
 }
 
 impl<'a> Stage<'a> {
@@ -54,9 +72,21 @@ impl<'a> Stage<'a> {
             Some(affine) => Cow::Owned(affine.apply(&set.features)),
             None => Cow::Borrowed(&set.features),
         };
+        let mut kernel = None;
         let (classifiers, logits) = match method.features {
             LabelFeatures::Given => OneVsRest::given(&scaled, set, units, &given_columns(set)?)?,
-            _ => OneVsRest::fit(&scaled, set, units, watch)?,
+            _ if method.kernel.shape.form == Form::Linear => OneVsRest::fit(&scaled, set, units, watch)?,
+            features => {
+                let made = kernel_ridge::fit(&method.kernel.shape, &scaled, set, units, data.seed, watch)?;
+                let direct = (features != LabelFeatures::Scores).then(|| {
+                    let items = kernel_ridge::dense(&scaled, units);
+                    let by = Coordinates::new(&made.kernel, &items, scaled.cols(), CORE, data.seed);
+                    let seen = by.of(&items, units, scaled.rows());
+                    Arc::new((by, seen))
+                });
+                kernel = Some(StageKernel { gamma: made.gamma, direct });
+                (made.judged.model, made.judged.logits)
+            }
         };
         // a label that is not known of an item counts there as far as it is likely
         let counts = units.iter().zip(logits.chunks_exact(n.max(1))).map(|(&i, z)| {
@@ -86,6 +116,7 @@ impl<'a> Stage<'a> {
             affine,
             scaled,
             classifiers,
+            kernel,
             count,
             taught,
             cases,
@@ -104,6 +135,7 @@ impl<'a> Stage<'a> {
             affine: self.affine.clone(),
             scaled: Cow::Borrowed(&self.scaled),
             classifiers: self.classifiers.clone(),
+            kernel: self.kernel.clone(),
             count: self.count.clone(),
             taught: kept.iter().map(|&i| self.taught[i]).collect(),
             cases: kept.iter().map(|&i| self.cases[i].clone()).collect(),
@@ -119,9 +151,23 @@ impl<'a> Stage<'a> {
             labels: self.labels,
             units: &self.taught,
             pieces: &self.pieces,
-            features: matches!(method.features, LabelFeatures::Direct | LabelFeatures::Both).then_some(&*self.scaled),
+            features: matches!(method.features, LabelFeatures::Direct | LabelFeatures::Both).then(|| self.seen()),
             own: (method.features != LabelFeatures::Direct).then_some(&self.own),
             log_count: method.count_bias.then_some(&self.log_count),
+        }
+    }
+
+    /// What direct weights are on: features, or coordinates of the kernel.
+    fn seen(&self) -> &Features {
+        let direct = self.kernel.as_ref().and_then(|kernel| kernel.direct.as_deref());
+        direct.map_or(&*self.scaled, |(_, seen)| seen)
+    }
+
+    /// Direct weights as scores of the features, \[QAP\] Eq. (10) where there is a kernel.
+    pub(in crate::method) fn direct(&self, weights: &[f64]) -> Score {
+        match self.kernel.as_ref().and_then(|kernel| kernel.direct.as_deref()) {
+            Some((by, _)) => by.score(weights, self.labels),
+            None => Score::Linear(weights.to_vec()),
         }
     }
 

@@ -6,12 +6,13 @@ mod solve;
 
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
+use crate::kernel::Form;
 use crate::method::annotate::annotator::{Annotator, Trainer};
 use crate::method::annotate::stage::Stage;
+use crate::method::kernels::Shape;
 use crate::method::settings::{SWITCH, above_0, count, lambda, name_of, one_of, positive, shown_number};
 use crate::method::{Annotate, Choice, Positive};
 use crate::metric::{Kind, Metric};
-use crate::score::Score;
 use crate::solver::run::Watch;
 use crate::structure::star::{MOST_SUM, Star};
 use crate::task::{Chosen, Facts, Fitted, Inputs, Method, Setting, Training, Written};
@@ -55,6 +56,22 @@ pub enum LabelLoss {
     PrecisionAt(usize),
 }
 
+/// What items are compared by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LabelKernel {
+    /// The kernel; linear for weights on features.
+    pub shape: Shape,
+    /// Whether the best kernel is found by validation instead.
+    pub auto: bool,
+}
+
+impl LabelKernel {
+    /// This kernel, with its width by scores of unseen items.
+    pub const fn new(form: Form) -> Self {
+        Self { shape: Shape::new(form), auto: false }
+    }
+}
+
 /// How features are scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabelScale {
@@ -94,6 +111,8 @@ pub struct CStar {
     pub trainer: Trainer,
     /// What labels are scored by.
     pub features: LabelFeatures,
+    /// The kernel of classifiers and of direct features.
+    pub kernel: LabelKernel,
     /// Strength of the ridge on what scores labels.
     pub lambda: Choice<Positive>,
     /// Strength of the ridge on links.
@@ -116,6 +135,7 @@ impl Default for CStar {
             core: Some(Core::Size(3)),
             trainer: Trainer::Likelihood,
             features: LabelFeatures::Scores,
+            kernel: LabelKernel::new(Form::Linear),
             lambda: Choice::Auto,
             link_lambda: Choice::Auto,
             count_bias: true,
@@ -157,6 +177,12 @@ impl CStar {
         let mut settings = point.settings(self.core.is_some(), &names);
         settings.insert("trainer".into(), name_of(&self.trainer, &TRAINERS).into());
         settings.insert("features".into(), name_of(&self.features, &FEATURES).into());
+        if let Some(kernel) = &stage.kernel {
+            settings.append(&mut self.kernel.shape.settings());
+            if self.kernel.shape.form.has_width() {
+                settings.insert("gamma".into(), kernel.gamma.into());
+            }
+        }
         settings.insert("count_bias".into(), self.count_bias.into());
         settings.insert("scale".into(), if stage.affine.is_some() { "global" } else { "none" }.into());
         if self.trainer == Trainer::Margin {
@@ -175,6 +201,7 @@ impl CStar {
                 silent_labels: set.silent_labels(&stage.units).len(),
                 examples: stage.cases.len(),
                 floor: floor.map(|(floor, reached)| Floor { one_vs_rest: floor, reached }),
+                kernels: vec![],
             },
             report: solved.report,
             refit,
@@ -200,7 +227,7 @@ impl CStar {
             labels: data.set.labels.clone(),
             trainer: self.trainer,
             bias: theta[..n].to_vec(),
-            direct: (!direct.is_empty()).then(|| Score::Linear(theta[direct].to_vec())),
+            direct: (!direct.is_empty()).then(|| stage.direct(&theta[direct])),
             own: theta[own].to_vec(),
             count_bias: theta[count].to_vec(),
             classifiers: stage.classifiers.clone(),
@@ -224,6 +251,7 @@ impl Method<Annotate> for CStar {
             "core" => self.core.as_ref().map(Core::to_string),
             "trainer" => Some(name_of(&self.trainer, &TRAINERS).into()),
             "features" => Some(name_of(&self.features, &FEATURES).into()),
+            "kernel" | "gamma" | "degree" | "coef0" => self.kernel.get(name),
             "count_bias" => Some(self.count_bias.to_string()),
             "scale" => Some(name_of(&self.scale, &SCALES).into()),
             "lambda" => Some(shown_number(&self.lambda)),
@@ -240,6 +268,7 @@ impl Method<Annotate> for CStar {
             "core" => self.core = Some(self.parse_core(value)?),
             "trainer" => self.trainer = one_of("trainer", value, &TRAINERS)?,
             "features" => self.features = one_of("features", value, &FEATURES)?,
+            "kernel" | "gamma" | "degree" | "coef0" => drop(self.kernel.set(name, value)?),
             "count_bias" => self.count_bias = one_of("count_bias", value, &SWITCH)?,
             "scale" => self.scale = one_of("scale", value, &SCALES)?,
             "lambda" | "c" => self.lambda = lambda(name, value)?,
@@ -260,6 +289,7 @@ impl Method<Annotate> for CStar {
     /// ```
     fn check(&self) -> Result<()> {
         self.max_iter.map_or(Ok(()), |steps| above_0("max_iter", steps))?;
+        self.kernel.check(self.features)?;
         let size = match &self.core {
             Some(Core::Size(size)) => *size,
             Some(Core::Names(names)) => names.len(),
@@ -282,7 +312,8 @@ impl Method<Annotate> for CStar {
     }
 
     fn chooses(&self) -> bool {
-        self.lambda == Choice::Auto
+        self.kernel.auto
+            || self.lambda == Choice::Auto
             || self.core == Some(Core::Auto)
             || self.link_lambda == Choice::Auto && self.core.as_ref().is_some_and(|core| *core != Core::Size(0))
     }
@@ -297,6 +328,9 @@ impl Method<Annotate> for CStar {
 
     fn learn(&self, data: &Training<'_, Annotate>, watch: &Watch) -> Result<Fitted<Annotate>> {
         let (train, valid) = data.parts(self.chooses());
+        if self.kernel.auto {
+            return self.choose_kernel(data, &train, &valid, watch);
+        }
         if !self.chooses() || !valid.iter().any(|&i| data.set.tells(i as usize)) {
             let stage = Stage::new(self, data, data.train, watch)?;
             let point = Point { core: self.fixed_core(&stage, data.set)?, ..self.fixed() };
@@ -304,7 +338,10 @@ impl Method<Annotate> for CStar {
             let solved = self.solve(&stage, &point, None, self.tol(), data.seed, watch)?;
             return self.fitted(data, &stage, &point, solved, None, None, false);
         }
-        self.choose(data, &train, &valid, watch)
+        (watch.tell)(0.0, "classifiers of single labels");
+        let stage = Stage::new(self, data, &train, watch)?;
+        let floor = stage.floor(data, data.by(self), &valid)?;
+        self.choose(data, &stage, floor, &train, &valid, watch)
     }
 }
 
@@ -330,6 +367,9 @@ pub struct LabelNotes {
     pub examples: usize,
     /// The metric of the choice on validation, beside that of classifiers alone.
     pub floor: Option<Floor>,
+    /// With `kernel=auto`: what classifiers of each kernel reach on validation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernels: Vec<(String, f64)>,
 }
 
 impl Facts<LabelNotes> {

@@ -1,17 +1,19 @@
 //! The settings of a c-star model chosen by validation, one after another.
 
 use super::solve::Solved;
-use super::{CStar, Core};
+use super::{CStar, Core, LabelKernel};
 use crate::data::LabelSet;
 use crate::error::{Error, Result};
+use crate::kernel::Form;
 use crate::method::annotate::annotator::Trainer;
 use crate::method::annotate::core_choice::choose_core;
 use crate::method::annotate::stage::Stage;
+use crate::method::kernels::Shape;
 use crate::method::{Annotate, Choice, Positive};
 use crate::metric::Metric;
 use crate::solver::run::Watch;
 use crate::structure::star::{MOST_MAX, MOST_SUM};
-use crate::task::{Candidate, Chosen, Fitted, Model, Training, both};
+use crate::task::{Candidate, Chosen, Fitted, Method, Model, Training, both};
 use crate::traits::Stop;
 use serde_json::{Map, Value};
 
@@ -27,6 +29,8 @@ const LINK_PATH: &[f64] = &[1e-2, 1e-3, 1e-4, 1e-5];
 const MARGIN_LINK_PATH: &[f64] = &[1e-2, 1e-3, 1e-4];
 /// The same where nothing says otherwise.
 const LINK_LAMBDA: f64 = 1e-3;
+/// Kernels that `kernel=auto` tries, the simplest first.
+const KERNELS: [Form; 5] = [Form::Linear, Form::Rbf, Form::Laplace, Form::Chi2, Form::Intersection];
 /// Sizes of a core that are tried.
 const SIZES: [usize; 4] = [0, 1, 3, 5];
 /// How much earlier a fit may stop that only serves a choice.
@@ -59,6 +63,10 @@ impl CStar {
             Choice::Auto => "auto".into(),
         };
         let mut asked = Map::from_iter([("lambda".into(), number(self.lambda))]);
+        if self.kernel != CStar::default().kernel {
+            asked.insert("kernel".into(), self.kernel.get("kernel").into());
+            asked.insert("gamma".into(), number(self.kernel.shape.gamma));
+        }
         if let Some(core) = &self.core {
             let core = match core {
                 Core::Auto => "auto".into(),
@@ -102,22 +110,61 @@ impl CStar {
         Ok(choose_core(set, &stage.units, size))
     }
 
-    /// One setting after another: λ, then λ of links, then the size of the core, each by validation.
-    pub(super) fn choose(
+    /// The kernel whose classifiers alone do best on validation; of equals the first. Then everything else as with that kernel.
+    ///
+    /// Kernels of histograms are tried where no value is below 0. Without validation items it is the linear one.
+    pub(super) fn choose_kernel(
         &self,
         data: &Training<'_, Annotate>,
         train: &[u32],
         valid: &[u32],
         watch: &Watch,
     ) -> Result<Fitted<Annotate>> {
-        (watch.tell)(0.0, "classifiers of single labels");
-        let stage = Stage::new(self, data, train, watch)?;
-        let base = Point { core: self.fixed_core(&stage, data.set)?, ..self.fixed() };
-        let floor = stage.floor(data, data.by(self), valid)?;
+        let with = |form: Form| Self {
+            kernel: LabelKernel { shape: Shape { form, ..self.kernel.shape }, auto: false },
+            ..self.clone()
+        };
+        let by = data.by(self);
+        let (mut tried, mut best) = (vec![], None);
+        if valid.iter().any(|&i| data.set.tells(i as usize)) {
+            for form in KERNELS {
+                (watch.tell)(0.0, &format!("classifiers of single labels: kernel={}", form.name()));
+                let method = with(form);
+                let stage = match Stage::new(&method, data, train, watch) {
+                    Err(Error::Data { .. }) if form.of_histograms() => continue,
+                    stage => stage?,
+                };
+                let floor = stage.floor(data, by, valid)?;
+                tried.push((form.name().to_owned(), floor));
+                if best.as_ref().is_none_or(|(_, _, least)| by.better(floor, *least)) {
+                    best = Some((method, stage, floor));
+                }
+            }
+        }
+        let mut fitted = match best {
+            Some((method, stage, floor)) => method.choose(data, &stage, floor, train, valid, watch)?,
+            None => with(Form::Linear).learn(data, watch)?,
+        };
+        fitted.facts.asked = self.asked();
+        fitted.facts.notes.kernels = tried;
+        Ok(fitted)
+    }
+
+    /// One setting after another: λ, then λ of links, then the size of the core, each by validation.
+    pub(super) fn choose(
+        &self,
+        data: &Training<'_, Annotate>,
+        stage: &Stage<'_>,
+        floor: f64,
+        train: &[u32],
+        valid: &[u32],
+        watch: &Watch,
+    ) -> Result<Fitted<Annotate>> {
+        let base = Point { core: self.fixed_core(stage, data.set)?, ..self.fixed() };
         let mut search = Search {
             method: self,
             data,
-            stage: &stage,
+            stage,
             valid,
             by: data.by(self),
             watch,
@@ -157,7 +204,7 @@ impl CStar {
             if watch.stopped() {
                 solved.report.stop = Stop::Interrupted;
             }
-            return self.fitted(data, &stage, &point, solved, Some(chosen), floor, false);
+            return self.fitted(data, stage, &point, solved, Some(chosen), floor, false);
         }
         (watch.tell)(0.9, "fitting on training and validation");
         let both = both(train, valid);
@@ -174,7 +221,7 @@ impl CStar {
         match last {
             Err(Error::Interrupted) => {
                 solved.report.stop = Stop::Interrupted;
-                self.fitted(data, &stage, &point, solved, Some(chosen), floor, false)
+                self.fitted(data, stage, &point, solved, Some(chosen), floor, false)
             }
             last => {
                 let (wider, last, solved) = last?;

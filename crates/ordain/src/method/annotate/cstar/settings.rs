@@ -1,8 +1,10 @@
 //! What can be set of the c-star model, in words.
 
-use super::{CStar, Core, LabelFeatures, LabelLoss, LabelScale};
+use super::{CStar, Core, LabelFeatures, LabelKernel, LabelLoss, LabelScale};
 use crate::error::{Error, Result};
+use crate::kernel::Form;
 use crate::method::annotate::annotator::Trainer;
+use crate::method::kernels::Shape;
 use crate::structure::star::{MOST_MAX, MOST_SUM};
 use crate::task::Setting;
 use std::fmt;
@@ -33,6 +35,15 @@ macro_rules! settings {
                 default: "scores",
                 help: "what labels are scored by: classifiers of each label's own, trained inside; the features themselves; both; or scores that the data give in columns named score_LABEL",
             },
+            Setting {
+                name: "kernel",
+                range: "linear, rbf, poly, laplace, intersection, chi2, auto",
+                default: "linear",
+                help: "what items are compared by, in classifiers and in direct features: linear, rbf exp(-gamma d2), poly (gamma <a,b> + coef0)^degree, laplace exp(-gamma d1), intersection and chi2 of histograms (values of at least 0), or auto: the best of them by validation",
+            },
+            Shape::SETTINGS[0],
+            Shape::SETTINGS[1],
+            Shape::SETTINGS[2],
             Setting { name: "count_bias", range: "true, false", default: "true", help: "a bias h·log k per label, with k the number of labels of the item" },
             Setting {
                 name: "lambda",
@@ -117,6 +128,36 @@ impl fmt::Display for Core {
             // the last ; tells a name from a number
             Self::Names(names) => write!(f, "{};", names.join(";")),
         }
+    }
+}
+
+impl LabelKernel {
+    /// Sets it, if it is one of its settings.
+    pub(super) fn set(&mut self, name: &str, value: &str) -> Result<bool> {
+        if name == "kernel" && value == "auto" {
+            self.auto = true;
+            return Ok(true);
+        }
+        self.auto &= name != "kernel";
+        self.shape.set(name, value)
+    }
+
+    /// One of its settings as text.
+    pub(super) fn get(&self, name: &str) -> Option<String> {
+        if name == "kernel" && self.auto { Some("auto".into()) } else { self.shape.get(name) }
+    }
+
+    /// Refuses what makes no sense together.
+    pub(super) fn check(&self, features: LabelFeatures) -> Result<()> {
+        let given = features == LabelFeatures::Given && (self.auto || self.shape.form != Form::Linear);
+        if given {
+            return Err(Error::Setting {
+                name: "kernel".into(),
+                expected: "linear with features=given: scores that the data give have no kernel".into(),
+                found: self.get("kernel").unwrap_or_default(),
+            });
+        }
+        if self.auto { Shape { form: Form::Rbf, ..self.shape }.check() } else { self.shape.check() }
     }
 }
 
