@@ -5,7 +5,7 @@ use crate::data::labels::label_xml;
 use crate::data::source::extension;
 use crate::data::source::{plain_name, read_whole, write_whole};
 use crate::data::strings::short;
-use crate::data::table::csv::check_writable;
+use crate::data::table::csv::{check_writable, headed};
 use crate::data::{Columns, LabelSet};
 use crate::error::{Error, Result};
 use crate::matrix::Features;
@@ -217,10 +217,9 @@ fn xml(set: &LabelSet, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn table(set: &LabelSet, delimiter: u8, out: &mut dyn Write) -> io::Result<()> {
-    let mut out = csv::WriterBuilder::new().delimiter(delimiter).from_writer(out);
     let labels = if set.labelled { &set.labels[..] } else { &[] };
     let head = set.has_items().then_some("id").into_iter().chain(set.columns.names.iter().map(String::as_str));
-    out.write_record(head.chain(labels.iter().map(String::as_str)))?;
+    let mut out = headed(out, delimiter, head.chain(labels.iter().map(String::as_str)))?;
     let mut values = vec![0.0f32; set.features.cols()];
     let mut states = vec!["0"; labels.len()];
     let mut text = String::new();

@@ -8,7 +8,7 @@ use crate::data::source::extension;
 use crate::data::source::write_whole;
 use crate::data::strings::short;
 use crate::data::table::Table;
-use crate::data::table::csv::check_writable;
+use crate::data::table::csv::{check_writable, headed};
 use crate::data::{MatchSet, Missing, Truth};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
@@ -56,10 +56,9 @@ pub fn write_matches(set: &MatchSet, path: &Path) -> Result<()> {
 
 fn edges(set: &MatchSet, delimiter: u8, out: &mut dyn Write) -> io::Result<()> {
     use std::fmt::Write as _;
-    let mut out = csv::WriterBuilder::new().delimiter(delimiter).from_writer(out);
     let labelled = set.labelled();
     let head = SPECIAL[..3].iter().copied().chain(set.columns.names.iter().map(String::as_str));
-    out.write_record(head.chain(labelled.then_some(SPECIAL[3])))?;
+    let mut out = headed(out, delimiter, head.chain(labelled.then_some(SPECIAL[3])))?;
     let mut values = vec![0.0f32; set.features.cols()];
     let mut text = String::new();
     for (p, problem) in set.problems().iter().enumerate() {

@@ -3,7 +3,7 @@
 use crate::data::RankSet;
 use crate::data::source::{plain_name, write_whole};
 use crate::data::strings::short;
-use crate::data::table::csv::check_writable;
+use crate::data::table::csv::{check_writable, headed};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -119,7 +119,6 @@ fn letor(set: &RankSet, rows: &[(usize, usize)], out: &mut dyn Write) -> io::Res
 }
 
 fn table(set: &RankSet, rows: &[(usize, usize)], delimiter: u8, out: &mut dyn Write) -> io::Result<()> {
-    let mut out = csv::WriterBuilder::new().delimiter(delimiter).from_writer(out);
     let mut head: Vec<&str> = vec![];
     if set.graded {
         head.push("label");
@@ -132,7 +131,7 @@ fn table(set: &RankSet, rows: &[(usize, usize)], delimiter: u8, out: &mut dyn Wr
         head.push("weight");
     }
     head.extend(set.columns.names.iter().map(String::as_str));
-    out.write_record(&head)?;
+    let mut out = headed(out, delimiter, head)?;
     let mut values = vec![0.0f32; set.features.cols()];
     let mut text = String::new();
     for &(row, q) in rows {

