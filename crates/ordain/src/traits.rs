@@ -74,6 +74,18 @@ pub trait Surrogate: Sync {
     }
     /// `L_n(s)`, with `d = ∂L_n/∂s`.
     fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut Self::Work) -> Result<f64>;
+    /// `L_n(s)`, `d = ∂L_n/∂s` and `h` = the diagonal of the curvature (of its convex part, where L is a difference of two); `None`: there
+    /// is none.
+    fn diagonal(
+        &self,
+        _n: usize,
+        _s: &[f64],
+        _d: &mut [f64],
+        _h: &mut [f64],
+        _work: &mut Self::Work,
+    ) -> Result<Option<f64>> {
+        Ok(None)
+    }
     /// `out = ∇²L_n(s)·V` for `V` of `columns` columns; `false` where there is none.
     fn curvature(
         &self,

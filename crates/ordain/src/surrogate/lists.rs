@@ -121,31 +121,14 @@ impl Surrogate for ListLikelihood {
     }
 
     fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut Work) -> Result<f64> {
-        let cases = &self.0;
-        d.fill(0.0);
-        let mut total = 0.0;
-        for l in cases.lists.of(n) {
-            let span = cases.lists.span(l);
-            let rows = &cases.lists.rows[span.clone()];
-            cases.values.of(rows.len(), &mut work.c);
-            total += work.expect(rows, s, 0..work.c.len(), 1.0, d)?;
-            if cases.run_ends.is_empty() {
-                for (&row, right) in rows.iter().zip(&cases.right[span]) {
-                    total -= s[row as usize] * right;
-                    d[row as usize] -= right;
-                }
-                continue;
-            }
-            let mut start = 0;
-            let runs = if l == 0 { 0 } else { cases.run_ends[l - 1] }..cases.run_ends[l];
-            for &end in &cases.runs[runs] {
-                let end = end as usize;
-                let head = start.min(work.c.len())..end.min(work.c.len());
-                total -= work.expect(&rows[start..end], s, head, -1.0, d)?;
-                start = end;
-            }
-        }
-        Ok(total)
+        self.slopes(n, s, d, work, |_, _, _| ())
+    }
+
+    /// `h_i = E[c²] − E[c]²`, the variance of the value of the place of i, summed over lists; with [`RightOrders::Sum`] that of `log Z` alone.
+    fn diagonal(&self, n: usize, s: &[f64], d: &mut [f64], h: &mut [f64], work: &mut Work) -> Result<Option<f64>> {
+        h.fill(0.0);
+        let variance = |row: usize, mean: f64, square: f64| h[row] += (square - mean * mean).max(0.0);
+        self.slopes(n, s, d, work, variance).map(Some)
     }
 
     /// The curvature at `s = 0`, where every order is as likely: `κ (v − mean v)` with `κ = Σ_j (c_j − c̄)² / (m − 1)` for a list
@@ -185,8 +168,46 @@ impl Surrogate for ListLikelihood {
     }
 }
 
+impl ListLikelihood {
+    /// Value and slopes; `moments(row, E[c], E[c²])` is called for each document of each list.
+    fn slopes(
+        &self,
+        n: usize,
+        s: &[f64],
+        d: &mut [f64],
+        work: &mut Work,
+        mut moments: impl FnMut(usize, f64, f64),
+    ) -> Result<f64> {
+        let cases = &self.0;
+        d.fill(0.0);
+        let mut total = 0.0;
+        for l in cases.lists.of(n) {
+            let span = cases.lists.span(l);
+            let rows = &cases.lists.rows[span.clone()];
+            cases.values.of(rows.len(), &mut work.c);
+            total += work.expect(rows, s, 0..work.c.len(), 1.0, d, &mut moments)?;
+            if cases.run_ends.is_empty() {
+                for (&row, right) in rows.iter().zip(&cases.right[span]) {
+                    total -= s[row as usize] * right;
+                    d[row as usize] -= right;
+                }
+                continue;
+            }
+            let mut start = 0;
+            let runs = if l == 0 { 0 } else { cases.run_ends[l - 1] }..cases.run_ends[l];
+            for &end in &cases.runs[runs] {
+                let end = end as usize;
+                let head = start.min(work.c.len())..end.min(work.c.len());
+                total -= work.expect(&rows[start..end], s, head, -1.0, d, |_, _, _| ())?;
+                start = end;
+            }
+        }
+        Ok(total)
+    }
+}
+
 impl Work {
-    /// `log Z` of some rows at some places; `d += sign · E[c]`.
+    /// `log Z` of some rows at some places; `d += sign · E[c]`, and `moments(row, E[c], E[c²])` is called for each row.
     fn expect(
         &mut self,
         rows: &[u32],
@@ -194,6 +215,7 @@ impl Work {
         head: std::ops::Range<usize>,
         sign: f64,
         d: &mut [f64],
+        mut moments: impl FnMut(usize, f64, f64),
     ) -> Result<f64> {
         let c = &self.c[head];
         self.s.clear();
@@ -203,7 +225,9 @@ impl Work {
         let value = places::log_sum(&self.s, c, &mut self.places, &mut self.marginals[..rows.len() * k])?;
         if k > 0 {
             for (&row, p) in rows.iter().zip(self.marginals.chunks_exact(k)) {
-                d[row as usize] += sign * p.iter().zip(c).map(|(p, c)| p * c).sum::<f64>();
+                let mean = p.iter().zip(c).map(|(p, c)| p * c).sum::<f64>();
+                d[row as usize] += sign * mean;
+                moments(row as usize, mean, p.iter().zip(c).map(|(p, c)| p * c * c).sum());
             }
         }
         Ok(value)

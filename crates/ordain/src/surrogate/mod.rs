@@ -5,5 +5,6 @@ pub mod listnet;
 pub mod lists;
 pub mod matching;
 pub mod pair_hinge;
+pub mod pair_logistic;
 pub mod ranking;
 pub mod star;

@@ -25,8 +25,12 @@ use crate::traits::Surrogate;
 /// assert_eq!((value, slope), (0.5 * 0.75 * 0.75, [-0.75, 0.75]));
 /// # Ok::<(), ordain::Error>(())
 /// ```
-pub struct PairHinge {
-    levels: Vec<u32>,
+pub struct PairHinge(Graded);
+
+/// Queries by the grades of their documents, with the roots of document weights where there are any.
+pub(super) struct Graded {
+    /// Grades as whole numbers from 0.
+    pub(super) levels: Vec<u32>,
     roots: Vec<f64>,
     ends: Vec<usize>,
 }
@@ -56,9 +60,8 @@ pub struct Work {
     sum: Vec<f64>,
 }
 
-impl PairHinge {
-    /// The loss of queries given by the grades of their documents, and the weights of these where there are any.
-    pub fn new<'a>(grades: impl IntoIterator<Item = &'a [f64]>, weights: Option<&[&[f64]]>) -> Self {
+impl Graded {
+    pub(super) fn new<'a>(grades: impl IntoIterator<Item = &'a [f64]>, weights: Option<&[&[f64]]>) -> Self {
         let (mut levels, mut ends) = (vec![], vec![]);
         for query in grades {
             levels.extend(levels_of(query));
@@ -68,17 +71,23 @@ impl PairHinge {
         Self { levels, roots, ends }
     }
 
-    fn start(&self, n: usize) -> usize {
-        if n == 0 { 0 } else { self.ends[n - 1] }
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
     }
 
-    fn root(&self, at: usize) -> f64 {
+    /// Where the documents of query `n` stand.
+    pub(super) fn span(&self, n: usize) -> std::ops::Range<usize> {
+        if n == 0 { 0..self.ends[0] } else { self.ends[n - 1]..self.ends[n] }
+    }
+
+    /// The root of the weight of a document.
+    pub(super) fn root(&self, at: usize) -> f64 {
         self.roots.get(at).copied().unwrap_or(1.0)
     }
 
     /// Number of pairs of query `n`, and the sum of their weights `u_i u_j`.
-    pub fn pairs(&self, n: usize) -> (f64, f64) {
-        let of = self.start(n)..self.ends[n];
+    pub(super) fn pairs(&self, n: usize) -> (f64, f64) {
+        let of = self.span(n);
         let top = self.levels[of.clone()].iter().copied().max().unwrap_or(0) as usize;
         let mut by_level = vec![(0.0, 0.0); top + 1];
         for at in of {
@@ -95,6 +104,18 @@ impl PairHinge {
         }
         (pairs, weights)
     }
+}
+
+impl PairHinge {
+    /// The loss of queries given by the grades of their documents, and the weights of these where there are any.
+    pub fn new<'a>(grades: impl IntoIterator<Item = &'a [f64]>, weights: Option<&[&[f64]]>) -> Self {
+        Self(Graded::new(grades, weights))
+    }
+
+    /// Number of pairs of query `n`, and the sum of their weights `u_i u_j`.
+    pub fn pairs(&self, n: usize) -> (f64, f64) {
+        self.0.pairs(n)
+    }
 
     /// Calls `visit(lesser, better)` for disjoint sets of pairs that together are all; both ascend in score.
     fn sweep(
@@ -105,17 +126,56 @@ impl PairHinge {
         spare: &mut Vec<Doc>,
         visit: &mut impl FnMut(&[Doc], &[Doc]),
     ) {
-        let start = self.start(n);
+        let start = self.0.span(n).start;
         docs.clear();
         let mut top = 0;
         for (i, &score) in s.iter().enumerate() {
-            let level = self.levels[start + i];
+            let level = self.0.levels[start + i];
             top = top.max(level);
-            docs.push(Doc { score, root: self.root(start + i), row: i as u32, level });
+            docs.push(Doc { score, root: self.0.root(start + i), row: i as u32, level });
         }
         docs.sort_unstable_by(|a, b| a.score.total_cmp(&b.score).then(a.row.cmp(&b.row)));
         spare.resize(docs.len(), Doc::default());
         halve(docs, spare, 0, top + 1, visit);
+    }
+
+    /// Value and slopes; `active_weight(i, Σ_j u_j)` is called with the active partners j of each document, part by part.
+    fn slopes(
+        &self,
+        n: usize,
+        s: &[f64],
+        d: &mut [f64],
+        work: &mut Work,
+        mut active_weight: impl FnMut(&Doc, f64),
+    ) -> f64 {
+        d.fill(0.0);
+        let mut total = 0.0;
+        self.sweep(n, s, &mut work.docs, &mut work.spare, &mut |lesser, better| {
+            let (mut count, mut sum, mut at) = (0.0, 0.0, lesser.len());
+            for i in better.iter().rev() {
+                while at > 0 && active(i, &lesser[at - 1]) {
+                    at -= 1;
+                    count += lesser[at].root;
+                    sum += lesser[at].root * lesser[at].score;
+                }
+                let slack = i.root * (count * (1.0 - i.score) + sum);
+                d[i.row as usize] -= slack;
+                total += slack;
+                active_weight(i, count);
+            }
+            let (mut count, mut sum, mut at) = (0.0, 0.0, 0);
+            for j in lesser {
+                while at < better.len() && active(&better[at], j) {
+                    count += better[at].root;
+                    sum += better[at].root * better[at].score;
+                    at += 1;
+                }
+                d[j.row as usize] += j.root * (count * (1.0 + j.score) - sum);
+                active_weight(j, count);
+            }
+        });
+        // Σ slack² = Σ slack·(1 − s_i + s_j) = Σ slack + ⟨d, s⟩
+        0.5 * (total + crate::matrix::dot(d, s))
     }
 }
 
@@ -152,36 +212,17 @@ impl Surrogate for PairHinge {
     type Work = Work;
 
     fn len(&self) -> usize {
-        self.ends.len()
+        self.0.len()
     }
 
     fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut Work) -> Result<f64> {
-        d.fill(0.0);
-        let mut total = 0.0;
-        self.sweep(n, s, &mut work.docs, &mut work.spare, &mut |lesser, better| {
-            let (mut count, mut sum, mut at) = (0.0, 0.0, lesser.len());
-            for i in better.iter().rev() {
-                while at > 0 && active(i, &lesser[at - 1]) {
-                    at -= 1;
-                    count += lesser[at].root;
-                    sum += lesser[at].root * lesser[at].score;
-                }
-                let slack = i.root * (count * (1.0 - i.score) + sum);
-                d[i.row as usize] -= slack;
-                total += slack;
-            }
-            let (mut count, mut sum, mut at) = (0.0, 0.0, 0);
-            for j in lesser {
-                while at < better.len() && active(&better[at], j) {
-                    count += better[at].root;
-                    sum += better[at].root * better[at].score;
-                    at += 1;
-                }
-                d[j.row as usize] += j.root * (count * (1.0 + j.score) - sum);
-            }
-        });
-        // Σ slack² = Σ slack·(1 − s_i + s_j) = Σ slack + ⟨d, s⟩
-        Ok(0.5 * (total + crate::matrix::dot(d, s)))
+        Ok(self.slopes(n, s, d, work, |_, _| ()))
+    }
+
+    /// `h_i` is the weight of the pairs of i that cost anything: what the sweep counts.
+    fn diagonal(&self, n: usize, s: &[f64], d: &mut [f64], h: &mut [f64], work: &mut Work) -> Result<Option<f64>> {
+        h.fill(0.0);
+        Ok(Some(self.slopes(n, s, d, work, |doc, count| h[doc.row as usize] += doc.root * count)))
     }
 
     fn curvature(

@@ -11,6 +11,7 @@ mod best_matching;
 mod cases;
 mod contract;
 mod core_choice;
+mod diagonals;
 mod interrupts;
 mod label_kernels;
 mod layering;
