@@ -67,6 +67,15 @@ impl Surrogate for TopOne {
         Ok(p.iter().zip(s).map(|(p, s)| p * (log_sum - s)).sum())
     }
 
+    fn diagonal(&self, n: usize, s: &[f64], d: &mut [f64], h: &mut [f64], work: &mut ()) -> Result<Option<f64>> {
+        let value = self.value(n, s, d, work)?;
+        for ((h, d), p) in h.iter_mut().zip(&*d).zip(&self.targets[self.span(n)]) {
+            let pi = d + p;
+            *h = (pi * (1.0 - pi)).max(0.0);
+        }
+        Ok(Some(value))
+    }
+
     /// `∇²L·v = π ∘ (v − π·v)`, column by column.
     fn curvature(&self, _: usize, s: &[f64], v: &[f64], columns: usize, out: &mut [f64], (): &mut ()) -> Result<bool> {
         let mut pi = s.to_vec();

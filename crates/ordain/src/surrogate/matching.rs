@@ -6,6 +6,7 @@ use crate::structure::matching::engine;
 use crate::structure::matching::graph::Graph;
 use crate::structure::matching::samples::Samples;
 use crate::structure::matching::{Engine, Sum};
+use crate::surrogate::variances;
 use crate::traits::Surrogate;
 
 /// What is right of a problem.
@@ -170,6 +171,23 @@ pub struct MatchLikelihood<'a> {
 }
 
 impl MatchLikelihood<'_> {
+    /// Value and slopes; `law` sees the marginals.
+    fn slopes(
+        &self,
+        n: usize,
+        s: &[f64],
+        d: &mut [f64],
+        work: &mut engine::Work,
+        law: impl FnOnce(&[f64]),
+    ) -> Result<f64> {
+        let log_z = self.sum(n, s, d, work)?.log_z;
+        law(d);
+        let right = subtract_right(&self.cases[n], s, d, &mut |rest, own, p| {
+            Ok(engine::log_sum(self.engines[n], rest, own, n as u64, work, p)?.log_z)
+        })?;
+        Ok(log_z - right)
+    }
+
     /// The sum over the matchings of problem `n`.
     pub fn sum(&self, n: usize, s: &[f64], marginals: &mut [f64], work: &mut engine::Work) -> Result<Sum> {
         engine::log_sum(self.engines[n], &self.cases[n].graph, s, n as u64, work, marginals)
@@ -184,11 +202,20 @@ impl Surrogate for MatchLikelihood<'_> {
     }
 
     fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut engine::Work) -> Result<f64> {
-        let log_z = self.sum(n, s, d, work)?.log_z;
-        let right = subtract_right(&self.cases[n], s, d, &mut |rest, own, p| {
-            Ok(engine::log_sum(self.engines[n], rest, own, n as u64, work, p)?.log_z)
-        })?;
-        Ok(log_z - right)
+        self.slopes(n, s, d, work, |_| ())
+    }
+
+    /// `h_e = p_e (1 − p_e)` by the probability of each edge, and of each item to stay unmatched: exact for `log Z`, as far as the sum is, and
+    /// `log Z` alone where only some edges are known.
+    fn diagonal(
+        &self,
+        n: usize,
+        s: &[f64],
+        d: &mut [f64],
+        h: &mut [f64],
+        work: &mut engine::Work,
+    ) -> Result<Option<f64>> {
+        self.slopes(n, s, d, work, |p| variances(p, h)).map(Some)
     }
 
     fn curvature(
@@ -204,6 +231,65 @@ impl Surrogate for MatchLikelihood<'_> {
         self.sum(n, s, &mut p, work)?;
         rough_curvature(&self.cases[n].graph, &p, v, columns, out);
         Ok(true)
+    }
+}
+
+/// [`MatchLikelihood`] of the scores of edges alone, where every item that stays unmatched has one and the same score.
+///
+/// A null that is learned beside them is a shift of all edges: matching i with j instead of leaving both alone adds `s_ij − 2·null`.
+pub struct FixedNulls<'a> {
+    /// The likelihood of whole tables.
+    pub likelihood: MatchLikelihood<'a>,
+    /// The score of an item that stays unmatched.
+    pub null: f64,
+}
+
+/// Scratch of [`FixedNulls`]: tables of scores, slopes and variances.
+#[derive(Default)]
+pub struct FixedWork {
+    engine: engine::Work,
+    s: Vec<f64>,
+    d: Vec<f64>,
+    h: Vec<f64>,
+}
+
+impl Surrogate for FixedNulls<'_> {
+    type Work = FixedWork;
+
+    fn len(&self) -> usize {
+        self.likelihood.len()
+    }
+
+    fn bends(&self) -> bool {
+        false
+    }
+
+    fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut FixedWork) -> Result<f64> {
+        let FixedWork { engine, s: table, d: slopes, .. } = work;
+        self.fill(n, s, table, slopes);
+        let value = self.likelihood.value(n, table, slopes, engine)?;
+        d.copy_from_slice(&slopes[..s.len()]);
+        Ok(value)
+    }
+
+    fn diagonal(&self, n: usize, s: &[f64], d: &mut [f64], h: &mut [f64], work: &mut FixedWork) -> Result<Option<f64>> {
+        let FixedWork { engine, s: table, d: slopes, h: table_h } = work;
+        self.fill(n, s, table, slopes);
+        table_h.resize(table.len(), 0.0);
+        let value = self.likelihood.diagonal(n, table, slopes, table_h, engine)?;
+        d.copy_from_slice(&slopes[..s.len()]);
+        h.copy_from_slice(&table_h[..s.len()]);
+        Ok(value)
+    }
+}
+
+impl FixedNulls<'_> {
+    /// The whole table of problem `n`, and room for its slopes.
+    fn fill(&self, n: usize, s: &[f64], table: &mut Vec<f64>, d: &mut Vec<f64>) {
+        table.clear();
+        table.extend_from_slice(s);
+        table.resize(self.likelihood.cases[n].graph.table(), self.null);
+        d.resize(table.len(), 0.0);
     }
 }
 
@@ -270,14 +356,16 @@ pub struct FrozenWork {
     engine: engine::Work,
 }
 
-impl Surrogate for FrozenLikelihood<'_> {
-    type Work = FrozenWork;
-
-    fn len(&self) -> usize {
-        self.cases.len()
-    }
-
-    fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut FrozenWork) -> Result<f64> {
+impl FrozenLikelihood<'_> {
+    /// Value and slopes; `law` sees the marginals.
+    fn slopes(
+        &self,
+        n: usize,
+        s: &[f64],
+        d: &mut [f64],
+        work: &mut FrozenWork,
+        law: impl FnOnce(&[f64]),
+    ) -> Result<f64> {
         let (case, samples, old) = (&self.cases[n], &self.samples[n], &self.drawn_at[n]);
         let graph = &case.graph;
         let change: Vec<f64> = s.iter().zip(old).map(|(s, old)| s - old).collect();
@@ -306,11 +394,36 @@ impl Surrogate for FrozenLikelihood<'_> {
         let before: f64 = (0..samples.len()).map(|k| (samples.log_weight(k) - base).exp()).sum();
         d[..graph.edges()].iter_mut().for_each(|d| *d /= sum);
         graph.write_rest(d);
+        law(d);
         let log_z = self.log_z[n] + (top + sum.ln()) - (base + before.ln());
         let right = subtract_right(case, s, d, &mut |rest, own, p| {
             Ok(engine::log_sum(Engine::Auto, rest, own, n as u64, &mut work.engine, p)?.log_z)
         })?;
         Ok(log_z - right)
+    }
+}
+
+impl Surrogate for FrozenLikelihood<'_> {
+    type Work = FrozenWork;
+
+    fn len(&self) -> usize {
+        self.cases.len()
+    }
+
+    fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut FrozenWork) -> Result<f64> {
+        self.slopes(n, s, d, work, |_| ())
+    }
+
+    /// As that of [`MatchLikelihood`], with the marginals of the samples.
+    fn diagonal(
+        &self,
+        n: usize,
+        s: &[f64],
+        d: &mut [f64],
+        h: &mut [f64],
+        work: &mut FrozenWork,
+    ) -> Result<Option<f64>> {
+        self.slopes(n, s, d, work, |p| variances(p, h)).map(Some)
     }
 
     fn curvature(

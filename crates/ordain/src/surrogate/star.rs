@@ -4,6 +4,7 @@
 use crate::error::Result;
 use crate::structure::star::sum::{StarSum, SumWork};
 use crate::structure::star::{Clamp, MaxWork, Star, Subsets};
+use crate::surrogate::variances;
 use crate::traits::{Blocks, Scorer, Surrogate};
 
 /// The labels of one item.
@@ -48,6 +49,51 @@ pub struct LikelihoodWork {
     work: SumWork,
 }
 
+/// `log Z − f(right)` of an item with its slopes in the scores of labels, and in links where there is room for them; `law` sees the
+/// probabilities of labels and of pairs.
+fn likelihood(
+    sum: &StarSum,
+    case: &Case,
+    s: &[f64],
+    (p, pairs): (&mut [f64], &mut [f64]),
+    work: &mut SumWork,
+    law: impl FnOnce(&[f64], &[f64]),
+) -> Result<f64> {
+    let linked = !pairs.is_empty();
+    let log_z = sum.log_sum(s, &case.over(), work, p, linked.then_some(&mut *pairs))?;
+    law(p, pairs);
+    case.yes.iter().for_each(|&i| p[i as usize] -= 1.0);
+    if linked {
+        sum.star().each_pair(&case.yes, |at| pairs[at] -= 1.0);
+    }
+    Ok(log_z - sum.star().score(s, &case.yes))
+}
+
+impl StarLikelihood<'_> {
+    /// Value and slopes; `law` sees the probabilities of labels and of pairs.
+    fn slopes(
+        &self,
+        n: usize,
+        s: &[f64],
+        d: &mut [f64],
+        work: &mut LikelihoodWork,
+        law: impl FnOnce(&[f64], &[f64]),
+    ) -> Result<f64> {
+        let (s, links) = s.split_at(self.labels);
+        if work.links != links {
+            work.sum = None;
+        }
+        let sum = match &mut work.sum {
+            Some(sum) => sum,
+            none => {
+                work.links = links.to_vec();
+                none.insert(StarSum::of(Star::new(self.labels, self.core, links)?)?)
+            }
+        };
+        likelihood(sum, &self.cases[n], s, d.split_at_mut(self.labels), &mut work.work, law)
+    }
+}
+
 impl Surrogate for StarLikelihood<'_> {
     type Work = LikelihoodWork;
 
@@ -60,22 +106,65 @@ impl Surrogate for StarLikelihood<'_> {
     }
 
     fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut LikelihoodWork) -> Result<f64> {
-        let (case, (s, links), (p, pairs)) = (&self.cases[n], s.split_at(self.labels), d.split_at_mut(self.labels));
-        if work.links != links {
-            work.sum = None;
-        }
-        let sum = match &mut work.sum {
-            Some(sum) => sum,
-            none => {
-                work.links = links.to_vec();
-                none.insert(StarSum::of(Star::new(self.labels, self.core, links)?)?)
-            }
+        self.slopes(n, s, d, work, |_, _| ())
+    }
+
+    /// `h_i = p_i (1 − p_i)` by the probability of each label, and of each pair that has a link; 0 where a label is not known.
+    fn diagonal(
+        &self,
+        n: usize,
+        s: &[f64],
+        d: &mut [f64],
+        h: &mut [f64],
+        work: &mut LikelihoodWork,
+    ) -> Result<Option<f64>> {
+        let (own, links) = h.split_at_mut(self.labels);
+        let law = |p: &[f64], pairs: &[f64]| {
+            variances(p, own);
+            variances(pairs, links);
         };
-        let linked = !links.is_empty();
-        let log_z = sum.log_sum(s, &case.over(), &mut work.work, p, linked.then_some(&mut *pairs))?;
-        case.yes.iter().for_each(|&i| p[i as usize] -= 1.0);
-        sum.star().each_pair(&case.yes, |at| pairs[at] -= 1.0);
-        Ok(log_z - sum.star().score(s, &case.yes))
+        self.slopes(n, s, d, work, law).map(Some)
+    }
+}
+
+/// [`StarLikelihood`] of the scores of labels alone, where the links are given.
+///
+/// ```
+/// use ordain::structure::star::{Star, sum::StarSum};
+/// use ordain::{surrogate::star::{Case, FixedLinks}, traits::Surrogate};
+/// let star = Star::new(3, &[0], &[0.0, 2.0, 0.0])?; // label 0 likes label 1
+/// let cases = [Case::new(3, &[0], &[2])]; // it has label 0; of label 2 it is not known
+/// let loss = FixedLinks { sum: StarSum::new(&star)?, cases: &cases };
+/// let (mut d, mut h) = ([0.0; 3], [0.0; 3]);
+/// let value = loss.diagonal(0, &[0.0; 3], &mut d, &mut h, &mut Default::default())?;
+/// assert!((value.unwrap_or(0.0) - 2f64.ln()).abs() < 1e-12);
+/// assert_eq!((d, h), ([-0.5, 0.5, 0.0], [0.25, 0.25, 0.0]));
+/// # Ok::<(), ordain::Error>(())
+/// ```
+pub struct FixedLinks<'a> {
+    /// The sum over label sets, with the links.
+    pub sum: StarSum<'a>,
+    /// The items with what is right of them.
+    pub cases: &'a [Case],
+}
+
+impl Surrogate for FixedLinks<'_> {
+    type Work = SumWork;
+
+    fn len(&self) -> usize {
+        self.cases.len()
+    }
+
+    fn bends(&self) -> bool {
+        false
+    }
+
+    fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut SumWork) -> Result<f64> {
+        likelihood(&self.sum, &self.cases[n], s, (d, &mut []), work, |_, _| ())
+    }
+
+    fn diagonal(&self, n: usize, s: &[f64], d: &mut [f64], h: &mut [f64], work: &mut SumWork) -> Result<Option<f64>> {
+        likelihood(&self.sum, &self.cases[n], s, (d, &mut []), work, |p, _| variances(p, h)).map(Some)
     }
 }
 

@@ -4,6 +4,7 @@
 mod assignment;
 mod best_matching;
 mod counting;
+mod diagonals;
 mod partial_matchings;
 mod permanents;
 mod ranking;

@@ -4,9 +4,18 @@
 use crate::cases::cases;
 use ordain::data::resample::Lists;
 use ordain::random::Random;
+use ordain::structure::matching::graph::Graph;
+use ordain::structure::matching::{Engine, engine};
+use ordain::structure::star::Star;
+use ordain::structure::star::sum::StarSum;
+use ordain::surrogate::label_logistic::LabelLogistic;
+use ordain::surrogate::listnet::TopOne;
 use ordain::surrogate::lists::{ListCases, ListLikelihood, ListLoss, ListMargin, PlaceValues, RightOrders};
+use ordain::surrogate::matching::{Case, FixedNulls, FrozenLikelihood, MatchLikelihood};
 use ordain::surrogate::pair_hinge::PairHinge;
 use ordain::surrogate::pair_logistic::{Lambda, PairLogistic, of_pairs};
+use ordain::surrogate::squared::Squared;
+use ordain::surrogate::star::{self, FixedLinks, StarLikelihood};
 use ordain::traits::Surrogate;
 
 /// Value, slopes and diagonal of an example.
@@ -261,4 +270,151 @@ fn what_has_no_meaning_is_refused() {
     assert!(found(&[0.0, 1.0], Some(0)).err().unwrap().to_string().contains("from 1 on"));
     let loss = found(&[0.0, 1.0], None).unwrap();
     assert!(loss.value(0, &[0.0, f64::NAN], &mut [0.0; 2], &mut Default::default()).is_err());
+}
+
+/// A problem with a right matching, and with one that is known in part; its scores.
+fn problem(random: &mut Random, null: bool) -> (Case, Case, Vec<f64>) {
+    let (left, right) = (1 + random.below(4), 1 + random.below(4));
+    let mut edges = vec![];
+    for i in 0..left as u32 {
+        edges.extend((0..right as u32).filter(|&j| i == j || random.below(3) > 0).map(|j| (i, j)));
+    }
+    let graph = Graph::new(left, right, &edges, null).unwrap();
+    let s = (0..graph.table()).map(|_| 2.0 * random.normal()).collect();
+    let all = 0..edges.len() as u32;
+    let yes: Vec<u32> = all.clone().filter(|&e| edges[e as usize].0 == edges[e as usize].1).collect();
+    let whole = Case::new(graph.clone(), if null { &yes[1..] } else { &yes }, &[]).unwrap();
+    let unknown: Vec<u32> = all.filter(|e| *e != yes[0]).collect();
+    (whole, Case::new(graph, &yes[..1], &unknown).unwrap(), s)
+}
+
+#[test]
+fn of_matchings() {
+    let mut random = Random::new(6);
+    for round in 0..cases(150) {
+        let null = round % 3 > 0;
+        let (whole, part, s) = problem(&mut random, null);
+        let cases = [whole, part];
+        let new = || MatchLikelihood { cases: &cases, engines: vec![Engine::Exact; 2] };
+        let loss = new();
+        agrees_with_differences(&loss, 0, &s);
+        survives(&loss, 0, &s);
+        survives(&loss, 1, &s);
+        // known in part: the slopes are those of both sums, the curvature is that of log Z
+        let ((_, d, h), of_sum) = (diagonal(&loss, 1, &s), diagonal(&loss, 0, &s).2);
+        assert_eq!(h, of_sum);
+        differences(&s, (&d, &of_sum), |s| (diagonal(&loss, 1, s).0, diagonal(&loss, 0, s).1));
+        // edges alone, with nulls that are given
+        let edges = cases[0].graph.edges();
+        let fixed = FixedNulls { likelihood: new(), null: -0.7 };
+        agrees_with_differences(&fixed, 0, &s[..edges]);
+        let mut table = s.clone();
+        table[edges..].fill(-0.7);
+        let ((value, d, h), (own, own_d, own_h)) = (diagonal(&loss, 1, &table), diagonal(&fixed, 1, &s[..edges]));
+        assert_eq!((value, &d[..edges], &h[..edges]), (own, &own_d[..], &own_h[..]));
+        // samples that are kept
+        let (samples, log_z) =
+            engine::draw(Engine::Importance, &cases[0].graph, &s, 5, &mut engine::Work::default()).unwrap();
+        let frozen = FrozenLikelihood {
+            cases: &cases[..1],
+            samples: vec![samples],
+            drawn_at: vec![s.clone()],
+            log_z: vec![log_z],
+        };
+        agrees_with_differences(&frozen, 0, &s);
+    }
+}
+
+#[test]
+fn of_label_sets() {
+    let mut random = Random::new(7);
+    for round in 0..cases(150) {
+        let n = 2 + random.below(6);
+        let mut labels: Vec<u32> = (0..n as u32).collect();
+        random.shuffle(&mut labels);
+        let core: Vec<u32> = labels[..random.below(3)].to_vec();
+        random.shuffle(&mut labels);
+        let (has, gaps) = (random.below(n), random.below(2));
+        let (mut yes, unknown) = (labels[..has].to_vec(), &labels[has..(has + gaps).min(n)]);
+        yes.sort_unstable();
+        let cases = [star::Case::new(n, &yes, unknown)];
+        let links: Vec<f64> = (0..n * core.len()).map(|_| random.normal()).collect();
+        let s: Vec<f64> = (0..n).map(|_| 2.0 * random.normal()).collect();
+        // links among the scores; what is not read of them has no slope
+        let both: Vec<f64> = s.iter().chain(&links).copied().collect();
+        let linked = StarLikelihood { labels: n, core: &core, cases: &cases };
+        agrees_with_differences(&linked, 0, &both);
+        // links given: the same
+        let star = Star::new(n, &core, &links).unwrap();
+        let fixed = FixedLinks { sum: StarSum::new(&star).unwrap(), cases: &cases };
+        agrees_with_differences(&fixed, 0, &s);
+        survives(&fixed, 0, &s);
+        let ((value, d, h), (own, own_d, own_h)) = (diagonal(&linked, 0, &both), diagonal(&fixed, 0, &s));
+        close(own, value, 1e-12, "value");
+        own_d.iter().zip(&d).chain(own_h.iter().zip(&h)).for_each(|(a, b)| close(*a, *b, 1e-12, "slope"));
+        // what is not known is not absent
+        for &gap in unknown {
+            assert_eq!((own_d[gap as usize], own_h[gap as usize]), (0.0, 0.0), "round {round}");
+        }
+    }
+}
+
+#[test]
+fn of_one_label() {
+    let mut random = Random::new(8);
+    for round in 0..cases(100) {
+        let n = random.below(8);
+        let answers: Vec<Option<bool>> = (0..n).map(|_| [Some(true), Some(false), None][random.below(3)]).collect();
+        let weights: Vec<f64> = (0..n).map(|_| 2.0 * random.uniform()).collect();
+        let s: Vec<f64> = (0..n).map(|_| 3.0 * random.normal()).collect();
+        let weighted = [&weights[..]];
+        let loss = LabelLogistic::new([&answers[..]], (round % 2 == 0).then_some(&weighted[..]));
+        agrees_with_differences(&loss, 0, &s);
+        survives(&loss, 0, &s);
+        let (value, d, h) = diagonal(&loss, 0, &s);
+        let mut slow = 0.0;
+        for i in 0..n {
+            let weight = if round % 2 == 0 { weights[i] } else { 1.0 };
+            let p = 1.0 / (1.0 + (-s[i]).exp());
+            match answers[i] {
+                None => assert_eq!((d[i], h[i]), (0.0, 0.0)),
+                Some(yes) => {
+                    slow -= weight * if yes { p } else { 1.0 - p }.ln();
+                    close(d[i], weight * (p - f64::from(u8::from(yes))), 1e-12, "slope");
+                }
+            }
+        }
+        close(value, slow, 1e-9, "value");
+        products_have_the_diagonal(&loss, &s, &h);
+    }
+}
+
+/// The product of the curvature with a unit vector has the diagonal at its place.
+fn products_have_the_diagonal<S: Surrogate>(loss: &S, s: &[f64], h: &[f64]) {
+    for i in 0..s.len() {
+        let (mut unit, mut out) = (vec![0.0; s.len()], vec![f64::NAN; s.len()]);
+        unit[i] = 1.0;
+        assert!(loss.curvature(0, s, &unit, 1, &mut out, &mut S::Work::default()).unwrap());
+        close(out[i], h[i], 1e-12, "product");
+    }
+}
+
+#[test]
+fn of_distances_and_of_top_one() {
+    let mut random = Random::new(9);
+    for round in 0..cases(100) {
+        let Query { grades, weights, s } = query(&mut random, 9);
+        let weighted = [&weights[..]];
+        let squared = Squared::new([&grades[..]], (round % 2 == 0).then_some(&weighted[..]));
+        agrees_with_differences(&squared, 0, &s);
+        survives(&squared, 0, &s);
+        products_have_the_diagonal(&squared, &s, &diagonal(&squared, 0, &s).2);
+        let top = TopOne::new([&grades[..]]);
+        agrees_with_differences(&top, 0, &s);
+        survives(&top, 0, &s);
+        products_have_the_diagonal(&top, &s, &diagonal(&top, 0, &s).2);
+        for loss in &logistic_losses(&Query { grades, weights, s: s.clone() }, round % 2 == 0) {
+            products_have_the_diagonal(loss, &s, &diagonal(loss, 0, &s).2);
+        }
+    }
 }
