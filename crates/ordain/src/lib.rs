@@ -53,6 +53,7 @@ pub mod structure;
 pub mod surrogate;
 pub mod task;
 pub mod traits;
+pub mod tree;
 
 pub use error::{Error, Interrupt, Result};
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// Modules from the ground up, with the modules that each may use.
-const MAY_USE: [(&str, &[&str]); 20] = [
+const MAY_USE: [(&str, &[&str]); 21] = [
     ("error", &[]),
     ("random", &[]),
     ("pieces", &[]),
@@ -14,6 +14,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
     ("data", &["error", "matrix", "random", "pieces"]),
     ("kernel", &["error", "matrix", "random"]),
     ("structure", &["error", "random"]),
+    ("tree", &["error", "matrix", "random"]),
     ("surrogate", &["error", "matrix", "random", "data", "structure", "traits"]),
     ("scorer", &["matrix", "pieces", "data", "kernel", "traits"]),
     ("score", &["matrix", "data", "kernel", "scorer", "traits"]),
@@ -66,6 +67,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
             "surrogate",
             "task",
             "traits",
+            "tree",
         ],
     ),
 ];

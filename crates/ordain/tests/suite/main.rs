@@ -41,3 +41,4 @@ mod star_training;
 mod tables;
 mod tag_metrics;
 mod tagging_data;
+mod trees;

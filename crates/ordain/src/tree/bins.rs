@@ -1,0 +1,195 @@
+//! Rows in bins.
+
+use super::cuts::{Column, Cuts};
+use crate::matrix::Features;
+use rayon::prelude::*;
+
+/// Columns side by side in a block: their histogram of 32 kB fits the first cache.
+pub(super) const WIDTH: usize = 8;
+
+/// Rows that are put into bins together, one column after another.
+const BATCH: usize = 256;
+
+/// Rows in bins of a byte: bin 0 for missing values, then those of [`Cuts`].
+///
+/// A row is a run of blocks of eight columns; columns in which all rows are the same are left out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bins {
+    rows: usize,
+    columns: usize,
+    blocks: usize,
+    /// Row after row.
+    cells: Vec<[u8; WIDTH]>,
+}
+
+impl Bins {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Blocks of a row.
+    pub(super) fn blocks(&self) -> usize {
+        self.blocks
+    }
+
+    /// Block `block` of row `row`.
+    #[inline(always)]
+    pub(super) fn block(&self, row: usize, block: usize) -> &[u8; WIDTH] {
+        &self.cells[row * self.blocks + block]
+    }
+
+    /// The bin of a row in a column that is stored at `slot`.
+    #[inline(always)]
+    pub(super) fn bin(&self, row: usize, slot: usize) -> u8 {
+        self.cells[row * self.blocks + slot / WIDTH][slot % WIDTH]
+    }
+
+    /// All rows of `x`, which has the columns of the cuts.
+    pub(super) fn new(cuts: &Cuts, x: &Features) -> Self {
+        let (rows, blocks) = (x.rows(), cuts.live.len().div_ceil(WIDTH));
+        let mut cells = vec![[0; WIDTH]; rows * blocks];
+        let finders: Vec<Finder> = cuts.live.iter().map(|&j| Finder::new(&cuts.columns[j as usize])).collect();
+        let parts = cells.par_chunks_mut((BATCH * blocks).max(1)).enumerate();
+        match x {
+            Features::Dense(x) => parts.for_each(|(part, cells)| {
+                let values = &x.values()[part * BATCH * x.cols()..];
+                for (slot, (finder, &j)) in finders.iter().zip(&cuts.live).enumerate() {
+                    let rows = cells.chunks_exact_mut(blocks).zip(values.chunks_exact(x.cols()));
+                    rows.for_each(|(row, x)| row[slot / WIDTH][slot % WIDTH] = finder.bin(x[j as usize]));
+                }
+            }),
+            Features::Sparse(_) => {
+                let mut slots = vec![u32::MAX; cuts.columns.len()];
+                (0..).zip(&cuts.live).for_each(|(slot, &j)| slots[j as usize] = slot);
+                let mut zeros = vec![[0; WIDTH]; blocks];
+                for (slot, finder) in finders.iter().enumerate() {
+                    zeros[slot / WIDTH][slot % WIDTH] = finder.bin(0.0);
+                }
+                parts.for_each(|(part, cells)| {
+                    for (i, row) in cells.chunks_exact_mut(blocks).enumerate() {
+                        row.copy_from_slice(&zeros);
+                        x.each(part * BATCH + i, |j, value| {
+                            let slot = slots[j] as usize;
+                            if let Some(finder) = finders.get(slot) {
+                                row[slot / WIDTH][slot % WIDTH] = finder.bin(value);
+                            }
+                        });
+                    }
+                });
+            }
+        }
+        Self { rows, columns: cuts.columns.len(), blocks, cells }
+    }
+}
+
+/// Finds bins by eight halvings, without a branch.
+struct Finder {
+    /// Cuts or values, then +∞.
+    sorted: [f32; 256],
+    exact: bool,
+}
+
+impl Finder {
+    fn new(column: &Column) -> Self {
+        let (values, exact) = match column {
+            Column::Cuts(values) => (values, false),
+            Column::Values(values) => (values, true),
+        };
+        let mut sorted = [f32::INFINITY; 256];
+        sorted.iter_mut().zip(values).for_each(|(to, &value)| *to = value);
+        // a category of +∞ would be found behind the last one: NaN is equal to nothing
+        if exact {
+            sorted[values.len().min(255)..].fill(f32::NAN);
+        }
+        Self { sorted, exact }
+    }
+
+    #[inline(always)]
+    fn bin(&self, x: f32) -> u8 {
+        let mut below = 0u8;
+        for half in [128u8, 64, 32, 16, 8, 4, 2, 1] {
+            let at = below.wrapping_add(half);
+            below = if self.sorted[at.wrapping_sub(1) as usize] < x { at } else { below };
+        }
+        let known = if self.exact { self.sorted[below as usize] == x } else { !x.is_nan() };
+        if known { below.wrapping_add(1) } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::cases;
+    use crate::matrix::{Csr, Matrix};
+    use proptest::prelude::*;
+
+    /// The plainest search.
+    fn plain(column: &Column, x: f32) -> u8 {
+        let found = match column {
+            _ if x.is_nan() => 0,
+            Column::Cuts(cuts) => 1 + cuts.iter().filter(|&&cut| cut < x).count(),
+            Column::Values(values) => values.iter().position(|&value| value == x).map_or(0, |at| at + 1),
+        };
+        found as u8
+    }
+
+    fn some() -> impl Strategy<Value = f32> {
+        prop_oneof![
+            4 => (0i32..400).prop_map(|k| k as f32 / 4.0),
+            2 => (-2i32..3).prop_map(|k| k as f32),
+            1 => Just(f32::NAN), 1 => Just(f32::INFINITY), 1 => Just(f32::NEG_INFINITY), 1 => Just(-0.0f32),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(200)))]
+
+        #[test]
+        fn bins_are_those_of_a_plain_search(
+            values in prop::collection::vec(some(), 1..900), cols in 1usize..20, most in 1usize..256, kinds in any::<u32>(),
+            seed in any::<u64>(),
+        ) {
+            let rows = values.len() / cols;
+            prop_assume!(rows > 0);
+            let values = values[..rows * cols].to_vec();
+            let x = Features::Dense(Matrix::new(values.clone(), cols));
+            let categorical: Vec<bool> = (0..cols).map(|j| kinds >> j & 1 == 1).collect();
+            let all: Vec<u32> = (0..rows as u32).collect();
+            let cuts = Cuts::learn(&x, &all, &categorical, most).unwrap();
+            let bins = cuts.bin(&x).unwrap();
+            for i in 0..rows {
+                for (slot, &j) in cuts.live.iter().enumerate() {
+                    prop_assert_eq!(bins.bin(i, slot), plain(&cuts.columns[j as usize], values[i * cols + j as usize]));
+                }
+            }
+            for j in (0..cols as u32).filter(|j| !cuts.live.contains(j)) {
+                let of = |i: usize| plain(&cuts.columns[j as usize], values[i * cols + j as usize]);
+                prop_assert!((0..rows).all(|i| of(i) == of(0)));
+            }
+            // whatever the order
+            let mut shuffled = all;
+            crate::random::Random::new(seed).shuffle(&mut shuffled);
+            prop_assert_eq!(&cuts, &Cuts::learn(&x, &shuffled, &categorical, most).unwrap());
+            // sparse rows are the same rows
+            let (mut ends, mut columns, mut stored) = (vec![], vec![], vec![]);
+            for (k, &value) in values.iter().enumerate() {
+                if value != 0.0 || k % 7 == 0 {
+                    columns.push((k % cols) as u32);
+                    stored.push(value);
+                }
+                if k % cols == cols - 1 {
+                    ends.push(stored.len());
+                }
+            }
+            let sparse = Features::Sparse(Csr::new(ends, columns, stored, cols));
+            prop_assert_eq!(&cuts, &Cuts::learn(&sparse, &shuffled, &categorical, most).unwrap());
+            prop_assert_eq!(bins, cuts.bin(&sparse).unwrap());
+        }
+    }
+}
