@@ -111,6 +111,7 @@ impl Finder {
     }
 
     #[inline(always)]
+    #[allow(clippy::float_cmp)] // categories are compared exactly
     fn bin(&self, x: f32) -> u8 {
         let mut below = 0u8;
         for half in [128u8, 64, 32, 16, 8, 4, 2, 1] {
@@ -130,6 +131,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// The plainest search.
+    #[allow(clippy::float_cmp)] // categories are compared exactly
     fn plain(column: &Column, x: f32) -> u8 {
         let found = match column {
             _ if x.is_nan() => 0,

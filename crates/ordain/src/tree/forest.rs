@@ -220,8 +220,9 @@ impl Forest {
         gains
     }
 
-    /// Where a row goes at a node that is no leaf.
+    /// Whether a row goes left at a node that is no leaf.
     #[inline]
+    #[allow(clippy::float_cmp)] // categories are compared exactly
     pub(super) fn left(&self, step: &Step, x: f32) -> bool {
         match step.kind {
             Parts::CUT => x <= step.cut,

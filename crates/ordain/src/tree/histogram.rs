@@ -13,7 +13,7 @@ pub(super) type Cells = [Cell; 256];
 pub(super) type Block = [Cells; WIDTH];
 
 /// Nothing yet.
-pub(super) const EMPTY: Block = [[[0; 2]; 256]; WIDTH];
+pub(super) static EMPTY: Block = [[[0; 2]; 256]; WIDTH];
 
 /// Slopes and curvatures as whole numbers, and how they are read back.
 #[derive(Clone, Debug, Default)]

@@ -77,9 +77,9 @@ impl Forest {
                 }
             }
         }
-        let differ = |j: usize| above[j] != below[j] && !(above[j].is_nan() && below[j].is_nan());
+        let same = |a: f32, b: f32| a.partial_cmp(&b).map_or(a.is_nan() && b.is_nan(), |order| order.is_eq());
         let used = shares.into_iter().enumerate();
-        used.filter(|&(j, share)| share != 0.0 && differ(j)).collect()
+        used.filter(|&(j, share)| share != 0.0 && !same(above[j], below[j])).collect()
     }
 }
 
