@@ -44,6 +44,12 @@ impl Bins {
         &self.cells[row * self.blocks + block]
     }
 
+    /// Some blocks of row `row`.
+    #[inline(always)]
+    pub(super) fn row(&self, row: usize, first: usize, blocks: usize) -> &[[u8; WIDTH]] {
+        &self.cells[row * self.blocks + first..][..blocks]
+    }
+
     /// The bin of a row in a column that is stored at `slot`.
     #[inline(always)]
     pub(super) fn bin(&self, row: usize, slot: usize) -> u8 {

@@ -236,14 +236,17 @@ impl<'a> Grower<'a> {
             View { cuts: self.cuts, bins: self.bins, cells: &self.rounded.rows, allowed: &self.allowed, how, rules };
         self.found.clear();
         self.found.resize(self.bins.blocks(), [None; 2]);
-        let one = |(block, (sums, found)): (usize, (&mut Block, &mut [Option<Split>; 2]))| {
-            view.sum(sums, block, rows);
-            found[0] = view.best(sums, block, &root.open);
+        let (group, parallel) = groups(self.bins.blocks(), work);
+        let one = |(at, (sums, found)): (usize, (&mut [Block], &mut [[Option<Split>; 2]]))| {
+            view.sum(sums, at * group, rows);
+            for ((block, sums), found) in (at * group..).zip(sums).zip(found) {
+                found[0] = view.best(sums, block, &root.open);
+            }
         };
-        if rayon::current_num_threads() > 1 && work > ALONE {
-            own.par_iter_mut().zip(&mut self.found).enumerate().for_each(one);
+        if parallel {
+            own.par_chunks_mut(group).zip(self.found.par_chunks_mut(group)).enumerate().for_each(one);
         } else {
-            own.iter_mut().zip(&mut self.found).enumerate().for_each(one);
+            one((0, (&mut own, &mut self.found)));
         }
         if let Some(at) = root.histogram {
             self.pool.all[at] = own;
@@ -324,23 +327,27 @@ impl<'a> Grower<'a> {
         let (small_rows, large_rows, both) = (rows(small), rows(large), can(small));
         let view =
             View { cuts: self.cuts, bins: self.bins, cells: &self.rounded.rows, allowed: &self.allowed, how, rules };
-        type Work<'w> = (usize, ((&'w mut Block, &'w mut Block), &'w mut [Option<Split>; 2]));
-        let one = |(block, ((small_sums, large_sums), found)): Work| {
-            view.sum(small_sums, block, small_rows);
-            if known {
-                view.subtract(large_sums, small_sums, block);
-            } else {
-                view.sum(large_sums, block, large_rows);
+        let (group, parallel) = groups(self.bins.blocks(), small_rows.len() * self.cuts.live.len());
+        type Work<'w> = (usize, ((&'w mut [Block], &'w mut [Block]), &'w mut [[Option<Split>; 2]]));
+        let one = |(at, ((small_sums, large_sums), found)): Work| {
+            let first = at * group;
+            view.sum(small_sums, first, small_rows);
+            if !known {
+                view.sum(large_sums, first, large_rows);
             }
-            found[0] = if both { view.best(small_sums, block, &small.open) } else { None };
-            found[1] = view.best(large_sums, block, &large.open);
+            for (((block, small_sums), large_sums), found) in (first..).zip(small_sums).zip(large_sums).zip(found) {
+                if known {
+                    view.subtract(large_sums, small_sums, block);
+                }
+                found[0] = if both { view.best(small_sums, block, &small.open) } else { None };
+                found[1] = view.best(large_sums, block, &large.open);
+            }
         };
-        let blocks = small_sums.iter_mut().zip(&mut large_sums).zip(&mut self.found);
-        if rayon::current_num_threads() > 1 && small_rows.len() * self.cuts.live.len() > ALONE {
-            let blocks = small_sums.par_iter_mut().zip(&mut large_sums).zip(&mut self.found);
-            blocks.enumerate().for_each(one);
+        if parallel {
+            let sums = small_sums.par_chunks_mut(group).zip(large_sums.par_chunks_mut(group));
+            sums.zip(self.found.par_chunks_mut(group)).enumerate().for_each(one);
         } else {
-            blocks.enumerate().for_each(one);
+            one((0, ((&mut small_sums, &mut large_sums), &mut self.found)));
         }
         self.pool.all[small_at] = small_sums;
         self.pool.all[large_at] = large_sums;
@@ -416,12 +423,15 @@ impl View<'_> {
             .map(|slot| (slot, live[slot]))
     }
 
-    fn sum(&self, sums: &mut Block, block: usize, rows: &[u32]) {
-        if self.slots(block).next().is_none() {
-            return;
+    /// The histograms of some blocks, the first of them `first`, for some rows.
+    fn sum(&self, sums: &mut [Block], first: usize, rows: &[u32]) {
+        for (block, sums) in (first..).zip(sums.iter_mut()) {
+            sums.iter_mut().for_each(|cells| cells[0] = [0; 2]);
+            for (slot, column) in self.slots(block) {
+                sums[slot % WIDTH][..=self.cuts.columns[column as usize].bins()].fill([0; 2]);
+            }
         }
-        sums.iter_mut().for_each(|cells| cells.fill([0; 2]));
-        add(sums, self.bins, block, rows, self.cells);
+        add(sums, first, self.bins, rows, self.cells);
     }
 
     /// What is left of a parent.
@@ -446,6 +456,13 @@ impl View<'_> {
         }
         found
     }
+}
+
+/// How many blocks a thread takes, and whether there is to be more than one thread for so many cells.
+fn groups(blocks: usize, cells: usize) -> (usize, bool) {
+    let threads = rayon::current_num_threads();
+    let parallel = threads > 1 && blocks > 1 && cells > ALONE;
+    (if parallel { blocks.div_ceil(threads) } else { blocks.max(1) }, parallel)
 }
 
 /// The best of what blocks found, the first where several are as good.

@@ -28,9 +28,9 @@ pub(super) struct Rounded {
 pub(super) struct Units {
     /// Where the number of rows begins.
     shift: u32,
-    /// What one is worth, of slopes and of curvatures.
-    slope: f64,
-    curvature: f64,
+    /// What one is worth, of slopes and of curvatures: powers of two.
+    pub(super) slope: f64,
+    pub(super) curvature: f64,
 }
 
 /// What a cell says.
@@ -47,11 +47,17 @@ impl Units {
         cell[1] >> self.shift
     }
 
+    /// The sum of curvatures in units.
+    #[inline(always)]
+    pub(super) fn whole_curvature(&self, cell: Cell) -> f64 {
+        // below 2^63, where a signed number converts faster
+        (cell[1] & ((1 << self.shift) - 1)) as i64 as f64
+    }
+
     #[inline(always)]
     pub(super) fn read(&self, cell: Cell) -> Sums {
-        let h = cell[1] & ((1 << self.shift) - 1);
-        // below 2^63, where a signed number converts faster
-        Sums { rows: self.rows(cell), d: cell[0] as i64 as f64 * self.slope, h: h as i64 as f64 * self.curvature }
+        let h = self.whole_curvature(cell) * self.curvature;
+        Sums { rows: self.rows(cell), d: cell[0] as i64 as f64 * self.slope, h }
     }
 }
 
@@ -117,13 +123,28 @@ fn whole(x: f64) -> i64 {
     (x + MAGIC).to_bits() as i64 - MAGIC.to_bits() as i64
 }
 
-/// Adds the cells of some rows to the histogram of one block.
-pub(super) fn add(sums: &mut Block, bins: &Bins, block: usize, rows: &[u32], cells: &[Cell]) {
-    for &row in rows {
-        let (at, cell) = (bins.block(row as usize, block), cells[row as usize]);
-        for (column, &bin) in sums.iter_mut().zip(at) {
-            let sum = &mut column[bin as usize];
-            *sum = plus(*sum, cell);
+/// Rows that are added to one block after another while they are in the cache.
+const BATCH: usize = 512;
+
+/// Adds the cells of some rows to the histograms of some blocks, the first of them `first`. O(rows · columns).
+pub(super) fn add(sums: &mut [Block], first: usize, bins: &Bins, rows: &[u32], cells: &[Cell]) {
+    let mut own = [[0; 2]; BATCH];
+    for rows in rows.chunks(BATCH) {
+        // all that is far away at once, so that loads do not wait for each other
+        let mut seen = 0;
+        for (own, &row) in own.iter_mut().zip(rows) {
+            *own = cells[row as usize];
+            let blocks = bins.row(row as usize, first, sums.len());
+            seen ^= blocks.iter().step_by(64 / WIDTH).fold(0, |seen, block| seen ^ block[0]);
+        }
+        std::hint::black_box(seen);
+        for (block, sums) in (first..).zip(sums.iter_mut()) {
+            for (&row, &cell) in rows.iter().zip(&own) {
+                for (column, &bin) in sums.iter_mut().zip(bins.block(row as usize, block)) {
+                    let sum = &mut column[bin as usize];
+                    *sum = plus(*sum, cell);
+                }
+            }
         }
     }
 }

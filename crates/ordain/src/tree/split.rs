@@ -114,42 +114,88 @@ pub(super) fn best(cells: &Cells, column: &Column, slot: u32, open: &Open, rises
 }
 
 fn by_cut(cells: &Cells, bins: usize, slot: u32, open: &Open, rises: i8, rules: &Rules) -> Option<Split> {
-    let units = &rules.units;
-    let (missing, total) = (cells[0], units.rows(open.cell));
-    let gaps = units.rows(missing);
-    let (mut most, mut found) = (f64::NEG_INFINITY, None);
-    let mut left: Cell = [0; 2];
-    for (bin, &cell) in cells.iter().enumerate().take(bins + 1).skip(1) {
-        if units.rows(cell) == 0 {
-            continue;
-        }
-        left = plus(left, cell);
-        let rows = units.rows(left);
-        if rows + gaps < rules.least_rows {
-            continue;
-        }
-        if total - rows < rules.least_rows {
-            break;
-        }
-        let mut consider = |left: Cell, missing_left: bool| {
-            let both = rules.both(&units.read(left), &units.read(minus(open.cell, left)), open, rises);
-            if let Some(both) = both.filter(|&both| both > most) {
-                (most, found) = (both, Some((left, Test::Cut { bin: bin as u8, missing_left })));
-            }
-        };
-        consider(left, false);
-        if gaps > 0 {
-            consider(plus(left, missing), true);
+    let missing = cells[0];
+    let along = &cells[1..=bins];
+    let scan = |start: Cell| match open.bounds {
+        None => rules.scan(along, start, open.cell),
+        Some(_) => rules.scan_bounded(along, start, open, rises),
+    };
+    let (gaps, mut found, mut missing_left) = (rules.units.rows(missing), scan([0; 2]), false);
+    if gaps > 0 {
+        let other = scan(missing);
+        // the better one, else the lower bin, else to the right
+        let better = |a: &Best, b: &Best| a.worth > b.worth || a.worth >= b.worth && a.bin < b.bin;
+        if other.as_ref().is_some_and(|other| found.as_ref().is_none_or(|found| better(other, found))) {
+            (found, missing_left) = (other, true);
         }
     }
-    let (left, mut test) = found?;
-    if let Test::Cut { missing_left, .. } = &mut test
-        && gaps == 0
-    {
+    let found = found?;
+    if gaps == 0 {
         // nobody knows: with the larger part
-        *missing_left = 2 * units.rows(left) >= total;
+        missing_left = 2 * rules.units.rows(found.left) >= rules.units.rows(open.cell);
     }
-    Some(Split { gain: rules.gain(most, open)?, slot, test, left })
+    let test = Test::Cut { bin: found.bin, missing_left };
+    Some(Split { gain: rules.gain(found.worth, open)?, slot, test, left: found.left })
+}
+
+/// The best cut of a scan.
+struct Best {
+    /// Twice what both sides take off.
+    worth: f64,
+    bin: u8,
+    left: Cell,
+}
+
+impl Rules {
+    /// The best cut without bounds: bins go left one after another, after what is in `left` already.
+    ///
+    /// `(d²/h of the left + d²/h of the right)` over one denominator, in the units of cells. Rows and curvatures grow from bin to bin, so
+    /// that the cuts that are allowed are a run.
+    fn scan(&self, along: &[Cell], mut left: Cell, all: Cell) -> Option<Best> {
+        let units = &self.units;
+        let ridge = self.ridge / units.curvature;
+        let (all_d, all_h, all_rows) = (all[0] as i64 as f64, units.whole_curvature(all) + ridge, units.rows(all));
+        let least = (self.least_curvature / units.curvature + ridge).max(f64::MIN_POSITIVE);
+        // some value has to be below the cut
+        let least_left = self.least_rows.max(units.rows(left) + 1);
+        let (mut worth, mut found) = (f64::NEG_INFINITY, None);
+        for (bin, &cell) in (1u8..=255).zip(along) {
+            left = plus(left, cell);
+            let (rows, h) = (units.rows(left), units.whole_curvature(left) + ridge);
+            if rows < least_left || h < least {
+                continue;
+            }
+            let rest = all_h - h + ridge;
+            if all_rows - rows < self.least_rows || rest < least {
+                break;
+            }
+            let d = left[0] as i64 as f64;
+            let other = all_d - d;
+            let both = (d * d * rest + other * other * h) / (h * rest);
+            if both > worth {
+                (worth, found) = (both, Some((bin, left)));
+            }
+        }
+        let unit = units.slope * (units.slope / units.curvature);
+        found.map(|(bin, left)| Best { worth: worth * unit, bin, left })
+    }
+
+    /// The same with bounds, and perhaps along a monotone column.
+    fn scan_bounded(&self, along: &[Cell], mut left: Cell, open: &Open, rises: i8) -> Option<Best> {
+        let (mut worth, mut found) = (f64::NEG_INFINITY, None);
+        let gaps = self.units.rows(left);
+        for (bin, &cell) in (1u8..=255).zip(along) {
+            left = plus(left, cell);
+            if self.units.rows(left) == gaps {
+                continue; // no value is below the cut yet
+            }
+            let both = self.both(&self.units.read(left), &self.units.read(minus(open.cell, left)), open, rises);
+            if let Some(both) = both.filter(|&both| both > worth) {
+                (worth, found) = (both, Some((bin, left)));
+            }
+        }
+        found.map(|(bin, left)| Best { worth, bin, left })
+    }
 }
 
 /// Rows whose curvature is added to that of a category before it is put in order, so that rare ones stand in the middle.
