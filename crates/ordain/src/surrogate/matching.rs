@@ -234,65 +234,6 @@ impl Surrogate for MatchLikelihood<'_> {
     }
 }
 
-/// [`MatchLikelihood`] of the scores of edges alone, where every item that stays unmatched has one and the same score.
-///
-/// A null that is learned beside them is a shift of all edges: matching i with j instead of leaving both alone adds `s_ij − 2·null`.
-pub struct FixedNulls<'a> {
-    /// The likelihood of whole tables.
-    pub likelihood: MatchLikelihood<'a>,
-    /// The score of an item that stays unmatched.
-    pub null: f64,
-}
-
-/// Scratch of [`FixedNulls`]: tables of scores, slopes and variances.
-#[derive(Default)]
-pub struct FixedWork {
-    engine: engine::Work,
-    s: Vec<f64>,
-    d: Vec<f64>,
-    h: Vec<f64>,
-}
-
-impl Surrogate for FixedNulls<'_> {
-    type Work = FixedWork;
-
-    fn len(&self) -> usize {
-        self.likelihood.len()
-    }
-
-    fn bends(&self) -> bool {
-        false
-    }
-
-    fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut FixedWork) -> Result<f64> {
-        let FixedWork { engine, s: table, d: slopes, .. } = work;
-        self.fill(n, s, table, slopes);
-        let value = self.likelihood.value(n, table, slopes, engine)?;
-        d.copy_from_slice(&slopes[..s.len()]);
-        Ok(value)
-    }
-
-    fn diagonal(&self, n: usize, s: &[f64], d: &mut [f64], h: &mut [f64], work: &mut FixedWork) -> Result<Option<f64>> {
-        let FixedWork { engine, s: table, d: slopes, h: table_h } = work;
-        self.fill(n, s, table, slopes);
-        table_h.resize(table.len(), 0.0);
-        let value = self.likelihood.diagonal(n, table, slopes, table_h, engine)?;
-        d.copy_from_slice(&slopes[..s.len()]);
-        h.copy_from_slice(&table_h[..s.len()]);
-        Ok(value)
-    }
-}
-
-impl FixedNulls<'_> {
-    /// The whole table of problem `n`, and room for its slopes.
-    fn fill(&self, n: usize, s: &[f64], table: &mut Vec<f64>, d: &mut Vec<f64>) {
-        table.clear();
-        table.extend_from_slice(s);
-        table.resize(self.likelihood.cases[n].graph.table(), self.null);
-        d.resize(table.len(), 0.0);
-    }
-}
-
 /// The curvature of log Z, nearly: `P·v` with the columns of v centred by the marginals P over the edges of each left item, of each right item and of
 /// each left item again. It is symmetric and positive, and exact where all scores of a complete graph of as many left as right items are 0
 /// but for a factor (n − 1)/n: the covariance of edges there is `(I − 1/n)⊗(I − 1/n)/(n − 1)`. It stands in for the

@@ -1,12 +1,14 @@
 //! Losses in score space; none of them sees a feature.
 
 pub mod average_precision;
+pub mod fixed_nulls;
 pub mod label_logistic;
 pub mod listnet;
 pub mod lists;
 pub mod matching;
 pub mod pair_hinge;
 pub mod pair_logistic;
+mod pair_side;
 pub mod ranking;
 pub mod squared;
 pub mod star;

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::surrogate::pair_hinge::Graded;
+use crate::surrogate::pair_side::{Doc, FAR, LANES, NONE, Side, exp};
 use crate::traits::Surrogate;
 
 /// How pairs are weighed by what they would change in NDCG.
@@ -37,8 +38,8 @@ impl Default for Lambda {
 /// in which these weights are kept ([`Self::pair_weights`], [`of_pairs`]), and a smaller value need not follow from a step.
 ///
 /// Cost: O(number of pairs), with one exponential per document and one division per pair, for
-/// `1/(1 + exp(s_i − s_j)) = e_j/(e_i + e_j)` with `e = exp(s)`; documents stand by grade, so that the partners of one are a run. Only sums,
-/// products and divisions in a fixed order, also in exponentials and logarithms: no bit depends on the machine.
+/// `1/(1 + exp(s_i − s_j)) = e_j/(e_i + e_j)` with `e = exp(s)`; documents stand by grade, so that the partners of one are a run. Of scores
+/// there are only sums, products and divisions in a fixed order, also in exponentials and logarithms, so that no bit depends on the machine.
 ///
 /// ```
 /// use ordain::{surrogate::pair_logistic::PairLogistic, traits::Surrogate};
@@ -153,7 +154,7 @@ impl PairLogistic {
         let mut rank = vec![0; s.len()];
         order.iter().enumerate().for_each(|(r, &i)| rank[i as usize] = r);
         pairs.retain(|&(i, j, _)| rank[i as usize].min(rank[j as usize]) < self.most().unwrap_or(usize::MAX));
-        let flat = s.iter().all(|x| *x <= s[0] && *x >= s[0]);
+        let flat = order.first().is_none_or(|&first| score(order[s.len() - 1]) >= score(first));
         let ((over_ideal, mean), mut slopes) = (gains.queries[n], 0.0);
         for (i, j, weight) in &mut pairs {
             let (i, j) = (*i as usize, *j as usize);
@@ -206,173 +207,6 @@ fn damping(slopes: f64) -> f64 {
     if x > 0.0 { (1.0 + x).log2() / x } else { 1.0 }
 }
 
-/// Pairs that are done side by side.
-const LANES: usize = 4;
-/// The row of a place without a document.
-const NONE: u32 = u32::MAX;
-
-/// Places by grade; each grade begins at a multiple of [`LANES`], and the places that are left over have no weight.
-#[derive(Default)]
-struct Side {
-    row: Vec<u32>,
-    s: Vec<f64>,
-    e: Vec<f64>,
-    root: Vec<f64>,
-    gain: Vec<f64>,
-    discount: Vec<f64>,
-    d: Vec<f64>,
-    h: Vec<f64>,
-}
-
-/// A document at its place on a side.
-#[derive(Clone, Copy)]
-struct Doc {
-    row: u32,
-    s: f64,
-    e: f64,
-    root: f64,
-    gain: f64,
-    discount: f64,
-}
-
-impl Side {
-    /// Makes `n` empty places.
-    fn clear(&mut self, n: usize) {
-        self.resize(0);
-        self.resize(n);
-    }
-
-    /// Adds empty places, or takes the last ones away.
-    fn resize(&mut self, n: usize) {
-        self.row.resize(n, NONE);
-        for numbers in [&mut self.s, &mut self.root, &mut self.gain, &mut self.discount, &mut self.d, &mut self.h] {
-            numbers.resize(n, 0.0);
-        }
-        self.e.resize(n, 1.0);
-    }
-
-    fn put(&mut self, at: usize, doc: Doc) {
-        self.row[at] = doc.row;
-        self.s[at] = doc.s;
-        self.e[at] = doc.e;
-        self.root[at] = doc.root;
-        self.gain[at] = doc.gain;
-        self.discount[at] = doc.discount;
-    }
-
-    fn get(&self, at: usize) -> Doc {
-        Doc {
-            row: self.row[at],
-            s: self.s[at],
-            e: self.e[at],
-            root: self.root[at],
-            gain: self.gain[at],
-            discount: self.discount[at],
-        }
-    }
-
-    /// Adds what the first `m` places have to do with a better document to their slopes and curvatures; `weigh(gain, discount, score)` is the
-    /// weight of a pair but for the root of the weight of the lesser. Leaves slope, curvature and loss of each pair in `own`, and returns their
-    /// sums. It takes no branch, so that it is compiled for several pairs at once.
-    #[inline(always)]
-    fn against(&mut self, m: usize, i: Doc, own: &mut [Vec<f64>; 3], weigh: impl Fn(f64, f64, f64) -> f64) -> [f64; 3] {
-        let (s, e, root) = (&self.s[..m], &self.e[..m], &self.root[..m]);
-        let (gain, discount) = (&self.gain[..m], &self.discount[..m]);
-        let [slopes, curves, losses] = own;
-        let (slopes, curves, losses) = (&mut slopes[..m], &mut curves[..m], &mut losses[..m]);
-        for j in 0..m {
-            let w = weigh(gain[j], discount[j], s[j]) * root[j];
-            // slope = e_j / (e_i + e_j) and z = less / (2 more + less) by one division
-            let less = if e[j] < i.e { e[j] } else { i.e };
-            let more = if e[j] < i.e { i.e } else { e[j] };
-            let (both, wide) = (less + more, less + more + more);
-            let over = 1.0 / (both * wide);
-            let slope = e[j] * wide * over;
-            let behind = s[j] - i.s;
-            slopes[j] = w * slope;
-            curves[j] = w * (slope * (1.0 - slope));
-            losses[j] = w * (log_of(less * both * over) + if behind > 0.0 { behind } else { 0.0 });
-        }
-        let mut sums = [[0.0; LANES]; 3];
-        let given = slopes.as_chunks().0.iter().zip(curves.as_chunks().0).zip(losses.as_chunks().0);
-        let taken = self.d.as_chunks_mut().0.iter_mut().zip(self.h.as_chunks_mut().0);
-        for (((slope, curve), loss), (d, h)) in given.zip(taken) {
-            add(&mut sums[0], slope);
-            add(&mut sums[1], curve);
-            add(&mut sums[2], loss);
-            add(d, slope);
-            add(h, curve);
-        }
-        sums.map(|lanes| (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]))
-    }
-}
-
-#[inline(always)]
-fn add(to: &mut [f64; LANES], x: &[f64; LANES]) {
-    to.iter_mut().zip(x).for_each(|(to, x)| *to += x);
-}
-
-/// `log(1 + x)` by `z = x/(2 + x)` from 0 to 1/3, which is `2 atanh z`: an odd polynomial within 1e-16 of it, relative.
-#[inline(always)]
-fn log_of(z: f64) -> f64 {
-    const TERMS: [f64; 10] = [
-        2.0,
-        0.6666666666668257,
-        0.399999999952876,
-        0.2857142911165716,
-        0.22222190861346283,
-        0.1818285980047391,
-        0.15363676248891633,
-        0.13591305485579894,
-        0.09880789048764786,
-        0.17780763826113302,
-    ];
-    let [t0, t1, t2, t3, t4, t5, t6, t7, t8, t9] = TERMS;
-    let x = z * z;
-    let square = x * x;
-    let fourth = square * square;
-    // in pairs of pairs: a term need not wait for all before it
-    let low = (t0 + t1 * x) + (t2 + t3 * x) * square;
-    let middle = (t4 + t5 * x) + (t6 + t7 * x) * square;
-    z * (low + (middle + (t8 + t9 * x) * fourth) * fourth)
-}
-
-/// `Σ_k terms_k x^k`.
-#[inline(always)]
-fn polynomial<const N: usize>(terms: &[f64; N], x: f64) -> f64 {
-    terms[..N - 1].iter().rev().fold(terms[N - 1], |sum, term| sum * x + term)
-}
-
-/// Scores may be so far from their middle: exponentials, and products of two, are then far inside the range of a double.
-const FAR: f64 = 300.0;
-
-/// `exp(x)` with x clamped to ±[`FAR`], within a few units in the last place.
-#[inline(always)]
-fn exp(x: f64) -> f64 {
-    const TERMS: [f64; 12] = [
-        1.0,
-        1.0,
-        0.5000000000000019,
-        0.1666666666666668,
-        0.0416666666664881,
-        0.008333333333319601,
-        0.0013888888952314775,
-        0.00019841269890047113,
-        2.4801485482328494e-05,
-        2.755724091857897e-06,
-        2.763263963904103e-07,
-        2.5110037605963777e-08,
-    ];
-    const ROUND: f64 = 6755399441055744.0; // 1.5·2^52: added and subtracted, it rounds to a whole number
-    const LN_2: [f64; 2] = [6.93147180369123816490e-01, 1.90821492927058770002e-10]; // the first with zeros at its end
-    let x = x.clamp(-FAR, FAR);
-    let shifted = x * std::f64::consts::LOG2_E + ROUND;
-    let whole = shifted - ROUND;
-    let rest = (x - whole * LN_2[0]) - whole * LN_2[1];
-    let power = f64::from_bits((shifted.to_bits().wrapping_add(1023)) << 52);
-    polynomial(&TERMS, rest) * power
-}
-
 /// Scratch of [`PairLogistic`].
 #[derive(Default)]
 pub struct Work {
@@ -394,6 +228,40 @@ struct Found {
     far: bool,
     /// Whether they are all equal.
     flat: bool,
+}
+
+/// How pairs of a query are weighed.
+#[derive(Clone, Copy)]
+enum Weights {
+    One,
+    /// By NDCG.
+    Ndcg {
+        over_ideal: f64,
+    },
+    /// By NDCG, over the distance of scores.
+    Near {
+        over_ideal: f64,
+    },
+}
+
+/// Adds the pairs of document i with the first `m` places of a side, all of lesser grade, to these; the sums of their slopes, curvatures and losses.
+fn meet(side: &mut Side, m: usize, i: Doc, weights: Weights, own: &mut [Vec<f64>; 3]) -> [f64; 3] {
+    let [slopes, curves, losses] = own;
+    let (slopes, curves, losses) = (&mut slopes[..m], &mut curves[..m], &mut losses[..m]);
+    let ndcg = |gain: f64, discount: f64| (i.gain - gain) * (i.discount - discount).abs();
+    match weights {
+        Weights::One => side.terms(i, |_, _, _| i.root, slopes, curves, losses),
+        Weights::Ndcg { over_ideal } => {
+            let scale = i.root * over_ideal;
+            side.terms(i, |gain, discount, _| ndcg(gain, discount) * scale, slopes, curves, losses);
+        }
+        Weights::Near { over_ideal } => {
+            let scale = i.root * over_ideal;
+            let near = |s: f64| NEAR + (i.s - s).abs();
+            side.terms(i, |gain, discount, s| ndcg(gain, discount) * scale / near(s), slopes, curves, losses);
+        }
+    }
+    side.add(slopes, curves, losses)
 }
 
 /// A whole number that is less where the score is larger.
@@ -434,7 +302,7 @@ impl PairLogistic {
             all.put(place, Doc { row, s, e: 1.0, root: self.graded.root(at), gain, discount });
         }
         all.e.iter_mut().zip(&all.s).for_each(|(e, s)| *e = exp(s - middle));
-        top.clear(0);
+        top.clear(if self.most().is_some_and(|most| most < s.len()) { all.row.len() } else { 0 });
         Ok(Found { far: high - middle > FAR, flat: low >= high })
     }
 
@@ -458,24 +326,31 @@ impl PairLogistic {
         own.iter_mut().for_each(|x| x.resize(x.len().max(all.row.len()), 0.0));
         let start = self.graded.span(n).start;
         let most = self.most().unwrap_or(usize::MAX);
-        let (over_ideal, mean) = self.lambda.as_ref().map_or((1.0, 1.0), |gains| gains.queries[n]);
-        let norm = self.lambda.as_ref().is_some_and(|gains| gains.how.norm);
-        let (mut value, mut slopes) = (0.0, 0.0);
-        let (mut level, mut top_below) = (0, 0);
-        for place in 0..all.row.len() {
+        let (weights, norm) = match &self.lambda {
+            None => (Weights::One, None),
+            Some(gains) => {
+                let ((over_ideal, mean), norm) = (gains.queries[n], gains.how.norm);
+                let near = norm && !found.flat;
+                let weights = if near { Weights::Near { over_ideal } } else { Weights::Ndcg { over_ideal } };
+                (weights, norm.then_some(mean))
+            }
+        };
+        let (mut value, mut slope_sum) = (0.0, 0.0);
+        let (mut level, mut top_below, mut top_end) = (0, 0, 0usize);
+        for (place, &rank) in rank.iter().enumerate() {
             let mut i = all.get(place);
             if i.row == NONE {
                 continue;
             }
             let below = self.below[start + i.row as usize] as usize;
             if below != level {
-                top.resize(top.row.len().next_multiple_of(LANES));
-                (level, top_below) = (below, top.row.len());
+                top_end = top_end.next_multiple_of(LANES);
+                (level, top_below) = (below, top_end);
             }
-            let counts = (rank[place] as usize) < most;
+            let counts = (rank as usize) < most;
             if counts && most < s.len() {
-                top.resize(top.row.len() + 1);
-                top.put(top.row.len() - 1, i);
+                top.put(top_end, i);
+                top_end += 1;
             }
             let (side, m) = if counts { (&mut *all, below) } else { (&mut *top, top_below) };
             if m == 0 {
@@ -485,22 +360,14 @@ impl PairLogistic {
                 side.e[..m].iter_mut().zip(&side.s).for_each(|(e, s)| *e = exp(s - i.s));
                 i.e = 1.0;
             }
-            let scale = i.root * over_ideal;
-            let ndcg = |gain: f64, discount: f64| (i.gain - gain) * (i.discount - discount).abs() * scale;
-            let [slope, curve, loss] = if self.lambda.is_none() {
-                side.against(m, i, own, |_, _, _| scale)
-            } else if norm && !found.flat {
-                side.against(m, i, own, |gain, discount, s| ndcg(gain, discount) / (NEAR + (i.s - s).abs()))
-            } else {
-                side.against(m, i, own, |gain, discount, _| ndcg(gain, discount))
-            };
+            let [slope, curve, loss] = meet(side, m, i, weights, own);
             bend(i, side, &own[1][..m]);
             all.d[place] -= slope;
             all.h[place] += curve;
-            slopes += slope;
+            slope_sum += slope;
             value += loss;
         }
-        let factor = if norm { damping(slopes / mean) } else { 1.0 };
+        let factor = norm.map_or(1.0, |mean| damping(slope_sum / mean));
         Ok((factor * value, factor))
     }
 }
