@@ -1,5 +1,5 @@
 //! Slopes and diagonal curvatures of losses in score space: by differences, at extreme scores, and against all pairs.
-#![allow(clippy::unwrap_used)] // a test may panic
+#![allow(clippy::unwrap_used, clippy::needless_range_loop, clippy::float_cmp)] // a test may panic, twins are written by index
 
 use crate::cases::cases;
 use ordain::data::resample::Lists;
