@@ -1,7 +1,7 @@
 //! Rows in bins.
 
 use super::cuts::{Column, Cuts};
-use crate::matrix::Features;
+use crate::matrix::{Features, Matrix};
 use rayon::prelude::*;
 
 /// Columns side by side in a block: their histogram of 32 kB fits the first cache.
@@ -12,7 +12,8 @@ const BATCH: usize = 256;
 
 /// Rows in bins of a byte: bin 0 for missing values, then those of [`Cuts`].
 ///
-/// A row is a run of blocks of eight columns; columns in which all rows are the same are left out.
+/// They are kept twice: row after row in blocks of eight columns, from which histograms are summed, and column after column, by which
+/// rows are sent left and right. Columns in which all rows are the same are left out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bins {
     rows: usize,
@@ -20,6 +21,8 @@ pub struct Bins {
     blocks: usize,
     /// Row after row.
     cells: Vec<[u8; WIDTH]>,
+    /// Column after column.
+    columnwise: Vec<u8>,
 }
 
 impl Bins {
@@ -50,6 +53,11 @@ impl Bins {
         &self.cells[row * self.blocks + first..][..blocks]
     }
 
+    /// The bins of all rows in a column that is stored at `slot`.
+    pub(super) fn slot(&self, slot: usize) -> &[u8] {
+        &self.columnwise[slot * self.rows..(slot + 1) * self.rows]
+    }
+
     /// The bin of a row in a column that is stored at `slot`.
     #[inline(always)]
     pub(super) fn bin(&self, row: usize, slot: usize) -> u8 {
@@ -59,38 +67,74 @@ impl Bins {
     /// All rows of `x`, which has the columns of the cuts.
     pub(super) fn new(cuts: &Cuts, x: &Features) -> Self {
         let (rows, blocks) = (x.rows(), cuts.live.len().div_ceil(WIDTH));
-        let mut cells = vec![[0; WIDTH]; rows * blocks];
-        let finders: Vec<Finder> = cuts.live.iter().map(|&j| Finder::new(&cuts.columns[j as usize])).collect();
-        let parts = cells.par_chunks_mut((BATCH * blocks).max(1)).enumerate();
-        match x {
-            Features::Dense(x) => parts.for_each(|(part, cells)| {
-                let values = &x.values()[part * BATCH * x.cols()..];
-                for (slot, (finder, &j)) in finders.iter().zip(&cuts.live).enumerate() {
-                    let rows = cells.chunks_exact_mut(blocks).zip(values.chunks_exact(x.cols()));
-                    rows.for_each(|(row, x)| row[slot / WIDTH][slot % WIDTH] = finder.bin(x[j as usize]));
+        let mut bins = Self {
+            rows,
+            columns: cuts.columns.len(),
+            blocks,
+            cells: vec![[0; WIDTH]; rows * blocks],
+            columnwise: vec![0; rows * cuts.live.len()],
+        };
+        if !bins.cells.is_empty() {
+            let finders: Vec<Finder> = cuts.live.iter().map(|&j| Finder::new(&cuts.columns[j as usize])).collect();
+            match x {
+                Features::Dense(x) => bins.fill_dense(cuts, &finders, x),
+                Features::Sparse(_) => bins.fill_sparse(cuts, &finders, x),
+            }
+        }
+        bins
+    }
+
+    /// Columns first, so that the cuts of one stay in the cache; then rows.
+    fn fill_dense(&mut self, cuts: &Cuts, finders: &[Finder], x: &Matrix) {
+        let (rows, blocks) = (self.rows, self.blocks);
+        // sixteen columns are a line of the cache
+        let groups =
+            self.columnwise.par_chunks_mut(16 * rows).zip(cuts.live.par_chunks(16)).zip(finders.par_chunks(16));
+        groups.for_each(|((bins, live), finders)| {
+            for start in (0..rows).step_by(BATCH) {
+                let batch = start..rows.min(start + BATCH);
+                let values = &x.values()[batch.start * x.cols()..batch.end * x.cols()];
+                for ((bins, &j), finder) in bins.chunks_exact_mut(rows).zip(live).zip(finders) {
+                    let of_column = values.iter().skip(j as usize).step_by(x.cols());
+                    bins[batch.clone()].iter_mut().zip(of_column).for_each(|(bin, &x)| *bin = finder.bin(x));
                 }
-            }),
-            Features::Sparse(_) => {
-                let mut slots = vec![u32::MAX; cuts.columns.len()];
-                (0..).zip(&cuts.live).for_each(|(slot, &j)| slots[j as usize] = slot);
-                let mut zeros = vec![[0; WIDTH]; blocks];
-                for (slot, finder) in finders.iter().enumerate() {
-                    zeros[slot / WIDTH][slot % WIDTH] = finder.bin(0.0);
-                }
-                parts.for_each(|(part, cells)| {
-                    for (i, row) in cells.chunks_exact_mut(blocks).enumerate() {
-                        row.copy_from_slice(&zeros);
-                        x.each(part * BATCH + i, |j, value| {
-                            let slot = slots[j] as usize;
-                            if let Some(finder) = finders.get(slot) {
-                                row[slot / WIDTH][slot % WIDTH] = finder.bin(value);
-                            }
-                        });
+            }
+        });
+        let columnwise = &self.columnwise;
+        self.cells.par_chunks_mut(BATCH * blocks).enumerate().for_each(|(batch, cells)| {
+            for (slot, bins) in columnwise.chunks_exact(rows).enumerate() {
+                let bins = &bins[batch * BATCH..];
+                cells.chunks_exact_mut(blocks).zip(bins).for_each(|(row, &bin)| row[slot / WIDTH][slot % WIDTH] = bin);
+            }
+        });
+    }
+
+    /// Rows first, by what they store; then columns.
+    fn fill_sparse(&mut self, cuts: &Cuts, finders: &[Finder], x: &Features) {
+        let (rows, blocks) = (self.rows, self.blocks);
+        let mut slots = vec![u32::MAX; cuts.columns.len()];
+        (0..).zip(&cuts.live).for_each(|(slot, &j)| slots[j as usize] = slot);
+        let mut zeros = vec![[0; WIDTH]; blocks];
+        for (slot, finder) in finders.iter().enumerate() {
+            zeros[slot / WIDTH][slot % WIDTH] = finder.bin(0.0);
+        }
+        self.cells.par_chunks_mut(BATCH * blocks).enumerate().for_each(|(batch, cells)| {
+            for (i, row) in (batch * BATCH..).zip(cells.chunks_exact_mut(blocks)) {
+                row.copy_from_slice(&zeros);
+                x.each(i, |j, value| {
+                    let slot = slots[j] as usize;
+                    if let Some(finder) = finders.get(slot) {
+                        row[slot / WIDTH][slot % WIDTH] = finder.bin(value);
                     }
                 });
             }
-        }
-        Self { rows, columns: cuts.columns.len(), blocks, cells }
+        });
+        let cells = &self.cells;
+        self.columnwise.par_chunks_mut(WIDTH * rows).enumerate().for_each(|(block, bins)| {
+            for (i, row) in cells.chunks_exact(blocks).enumerate() {
+                bins.chunks_exact_mut(rows).zip(row[block]).for_each(|(bins, bin)| bins[i] = bin);
+            }
+        });
     }
 }
 
@@ -122,7 +166,8 @@ impl Finder {
         let mut below = 0u8;
         for half in [128u8, 64, 32, 16, 8, 4, 2, 1] {
             let at = below.wrapping_add(half);
-            below = if self.sorted[at.wrapping_sub(1) as usize] < x { at } else { below };
+            // no branch, which would be wrong half of the time
+            below = below.wrapping_add(half * u8::from(self.sorted[at.wrapping_sub(1) as usize] < x));
         }
         let known = if self.exact { self.sorted[below as usize] == x } else { !x.is_nan() };
         if known { below.wrapping_add(1) } else { 0 }
@@ -173,6 +218,7 @@ mod tests {
             let bins = cuts.bin(&x).unwrap();
             for i in 0..rows {
                 for (slot, &j) in cuts.live.iter().enumerate() {
+                    prop_assert_eq!(bins.bin(i, slot), bins.slot(slot)[i]);
                     prop_assert_eq!(bins.bin(i, slot), plain(&cuts.columns[j as usize], values[i * cols + j as usize]));
                 }
             }

@@ -267,9 +267,10 @@ impl<'a> Grower<'a> {
         let Some(split) = leaves[at].best.take() else { return };
         let parent = &leaves[at];
         let [start, end] = parent.rows;
-        let (slot, test, bins) = (split.slot as usize, split.test, self.bins);
+        let (slot, test) = (split.slot as usize, split.test);
+        let (bins, goes_left) = (self.bins.slot(slot), test.table());
         let count = partition(&mut self.order[start..end], &mut self.spare[start..end], |row| {
-            test.left(bins.bin(row as usize, slot))
+            goes_left[bins[row as usize] as usize]
         });
         let column = self.cuts.live[slot];
         let rises = match self.cuts.columns[column as usize] {

@@ -13,6 +13,11 @@ pub(super) enum Test {
 }
 
 impl Test {
+    /// Of each bin, whether it goes left.
+    pub(super) fn table(&self) -> [bool; 256] {
+        std::array::from_fn(|bin| self.left(bin as u8))
+    }
+
     /// Whether a bin goes left.
     #[inline(always)]
     pub(super) fn left(&self, bin: u8) -> bool {
