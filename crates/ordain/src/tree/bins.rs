@@ -95,8 +95,12 @@ impl Bins {
                 let batch = start..rows.min(start + BATCH);
                 let values = &x.values()[batch.start * x.cols()..batch.end * x.cols()];
                 for ((bins, &j), finder) in bins.chunks_exact_mut(rows).zip(live).zip(finders) {
-                    let of_column = values.iter().skip(j as usize).step_by(x.cols());
-                    bins[batch.clone()].iter_mut().zip(of_column).for_each(|(bin, &x)| *bin = finder.bin(x));
+                    let mut of_column = values.iter().skip(j as usize).step_by(x.cols());
+                    let (eights, rest) = bins[batch.clone()].as_chunks_mut::<8>();
+                    for bins in eights {
+                        *bins = finder.bins(std::array::from_fn(|_| of_column.next().copied().unwrap_or(0.0)));
+                    }
+                    rest.iter_mut().zip(of_column).for_each(|(bin, &x)| *bin = finder.bin(x));
                 }
             }
         });
@@ -160,17 +164,28 @@ impl Finder {
         Self { sorted, exact }
     }
 
+    fn bin(&self, x: f32) -> u8 {
+        self.bins([x])[0]
+    }
+
+    /// Bins of a few values side by side, so that no search waits for another one.
     #[inline(always)]
     #[allow(clippy::float_cmp)] // categories are compared exactly
-    fn bin(&self, x: f32) -> u8 {
-        let mut below = 0u8;
-        for half in [128u8, 64, 32, 16, 8, 4, 2, 1] {
-            let at = below.wrapping_add(half);
-            // no branch, which would be wrong half of the time
-            below = below.wrapping_add(half * u8::from(self.sorted[at.wrapping_sub(1) as usize] < x));
+    fn bins<const N: usize>(&self, x: [f32; N]) -> [u8; N] {
+        let mut below = [0usize; N];
+        for bit in (0..8).rev() {
+            for (below, &x) in below.iter_mut().zip(&x) {
+                // no branch, which would be wrong half of the time
+                let cut = self.sorted[(*below | ((1 << bit) - 1)) & 255];
+                *below |= usize::from(cut < x) << bit;
+            }
         }
-        let known = if self.exact { self.sorted[below as usize] == x } else { !x.is_nan() };
-        if known { below.wrapping_add(1) } else { 0 }
+        let mut bins = [0; N];
+        for ((bin, &below), &x) in bins.iter_mut().zip(&below).zip(&x) {
+            let known = if self.exact { self.sorted[below & 255] == x } else { !x.is_nan() };
+            *bin = (below as u8).wrapping_add(1) * u8::from(known);
+        }
+        bins
     }
 }
 
