@@ -62,23 +62,52 @@ pub struct Forest {
     columns: usize,
     /// Nodes as a walk reads them.
     pub(super) steps: Vec<Step>,
+    /// Of each tree, how many steps lead to every leaf; [`ONE_BY_ONE`] if rows are to walk alone.
+    depths: Vec<u32>,
 }
 
-/// A node as a walk reads it.
+/// A node as a walk reads it: sixteen bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Step {
-    pub(super) kind: u8,
-    pub(super) column: u32,
-    pub(super) cut: f32,
+    /// The bits of the cut, or the number of the list of a set.
+    test: u32,
+    /// The column, and in the highest bit whether a missing value goes left.
+    column: u32,
+    /// Left and right; a leaf leads to itself.
     pub(super) child: [u32; 2],
-    /// Its list in the sets.
-    set: [u32; 2],
 }
+
+impl Step {
+    pub(super) fn column(&self) -> usize {
+        (self.column & !MISSING_LEFT) as usize
+    }
+
+    /// Whether a value goes left at a cut.
+    #[inline(always)]
+    fn left(&self, x: f32) -> bool {
+        (x <= f32::from_bits(self.test)) | (x.is_nan() & (self.column & MISSING_LEFT != 0))
+    }
+}
+
+/// The highest bit of a column.
+const MISSING_LEFT: u32 = 1 << 31;
+
+/// Trees with sets, and trees so deep that most steps would lead from leaves to themselves.
+const ONE_BY_ONE: u32 = u32::MAX;
+
+/// The most steps that rows take side by side.
+const DEEP: u32 = 40;
+
+/// Rows that are scored together.
+const TOGETHER: usize = 64;
+
+/// Rows that walk side by side.
+const LANES: usize = 8;
 
 impl Forest {
     /// No tree yet: the score of every row is 0.
     pub fn empty(columns: usize) -> Self {
-        Self { parts: Parts { first: vec![0], ..Parts::default() }, columns, steps: vec![] }
+        Self { parts: Parts { first: vec![0], ..Parts::default() }, columns, steps: vec![], depths: vec![] }
     }
 
     /// A forest on rows of `columns` values; every vector is checked in full. O(nodes).
@@ -89,7 +118,8 @@ impl Forest {
     /// behind its parent, not in its tree, or has not exactly one parent; a value is not finite, or values are so large that scores may not be.
     pub fn new(parts: Parts, columns: usize) -> Result<Self> {
         check(&parts, columns)?;
-        let mut forest = Self { columns, steps: Vec::with_capacity(parts.kind.len()), parts };
+        let (nodes, trees) = (parts.kind.len(), parts.first.len());
+        let mut forest = Self { columns, steps: Vec::with_capacity(nodes), depths: Vec::with_capacity(trees), parts };
         forest.compile();
         Ok(forest)
     }
@@ -150,6 +180,7 @@ impl Forest {
         parts.set_end.truncate(parts.kind.iter().filter(|&&kind| kind == Parts::SET).count());
         parts.set.truncate(parts.set_end.last().map_or(0, |&end| end as usize));
         self.steps.truncate(nodes);
+        self.depths.truncate(trees);
     }
 
     /// Number of trees.
@@ -201,12 +232,36 @@ impl Forest {
     /// A few rows, tree after tree.
     fn add_rows(&self, rows: &[&[f32]], out: &mut [f64]) {
         let mut sums = [0.0; TOGETHER];
-        for &root in &self.parts.first[..self.trees()] {
-            for (sum, x) in sums.iter_mut().zip(rows) {
+        for (&root, &depth) in self.parts.first.iter().zip(&self.depths) {
+            let (rows_8, rest) = rows.as_chunks::<LANES>();
+            let (sums_8, rest_sums) = sums.as_chunks_mut::<LANES>();
+            if depth == ONE_BY_ONE {
+                sums.iter_mut().zip(rows).for_each(|(sum, x)| *sum += self.parts.value[self.leaf(root as usize, x)]);
+                continue;
+            }
+            for (sums, rows) in sums_8.iter_mut().zip(rows_8) {
+                let leaves = self.leaves(root, depth, rows);
+                sums.iter_mut().zip(leaves).for_each(|(sum, leaf)| *sum += self.parts.value[leaf as usize]);
+            }
+            let rest_sums = sums_8.get_mut(rows_8.len()).map_or(rest_sums, |sums| &mut sums[..]);
+            for (sum, x) in rest_sums.iter_mut().zip(rest) {
                 *sum += self.parts.value[self.leaf(root as usize, x)];
             }
         }
         out.iter_mut().zip(sums).for_each(|(out, sum)| *out += sum);
+    }
+
+    /// The leaves of eight rows that walk side by side: no branch depends on their values, and no load waits for that of another row.
+    #[inline(always)]
+    fn leaves(&self, root: u32, depth: u32, rows: &[&[f32]; LANES]) -> [u32; LANES] {
+        let mut at = [root; LANES];
+        for _ in 0..depth {
+            for (at, x) in at.iter_mut().zip(rows) {
+                let step = &self.steps[*at as usize];
+                *at = step.child[usize::from(!step.left(x[step.column()]))];
+            }
+        }
+        at
     }
 
     /// The importance of each column: the sum of the gains of the splits by it. O(nodes).
@@ -220,56 +275,61 @@ impl Forest {
         gains
     }
 
-    /// Whether a row goes left at a node that is no leaf.
+    /// Whether a value goes left at a node that is no leaf.
     #[inline]
     #[allow(clippy::float_cmp)] // categories are compared exactly
-    pub(super) fn left(&self, step: &Step, x: f32) -> bool {
-        match step.kind {
-            Parts::CUT => x <= step.cut,
-            Parts::CUT_OR_GAP => x <= step.cut || x.is_nan(),
-            _ => {
-                let list = &self.parts.set[step.set[0] as usize..step.set[1] as usize];
-                list.get(list.partition_point(|&value| value < x)).is_some_and(|&value| value == x)
-            }
+    pub(super) fn left(&self, node: usize, x: f32) -> bool {
+        let step = &self.steps[node];
+        if self.parts.kind[node] != Parts::SET {
+            return step.left(x);
         }
+        let (set, ends) = (step.test as usize, &self.parts.set_end);
+        let list = &self.parts.set[if set == 0 { 0 } else { ends[set - 1] as usize }..ends[set] as usize];
+        list.get(list.partition_point(|&value| value < x)).is_some_and(|&value| value == x)
     }
 
     /// The leaf in which a row ends.
     fn leaf(&self, root: usize, x: &[f32]) -> usize {
         let mut at = root;
-        loop {
+        while self.parts.kind[at] != Parts::LEAF {
             let step = &self.steps[at];
-            if step.kind == Parts::LEAF {
-                return at;
-            }
-            at = step.child[usize::from(!self.left(step, x[step.column as usize]))] as usize;
+            at = step.child[usize::from(!self.left(at, x[step.column()]))] as usize;
         }
+        at
     }
 
-    /// Steps of nodes that have none yet.
+    /// Steps of trees that have none yet.
     fn compile(&mut self) {
         let parts = &self.parts;
-        let start = self.steps.len();
-        let mut sets = parts.kind[..start].iter().filter(|&&kind| kind == Parts::SET).count();
-        for node in start..parts.kind.len() {
-            let mut set = [0; 2];
-            if parts.kind[node] == Parts::SET {
-                set = [if sets == 0 { 0 } else { parts.set_end[sets - 1] }, parts.set_end[sets]];
-                sets += 1;
+        let mut sets = parts.kind[..self.steps.len()].iter().filter(|&&kind| kind == Parts::SET).count() as u32;
+        for tree in parts.first.windows(2).skip(self.depths.len()) {
+            let (start, end) = (tree[0] as usize, tree[1] as usize);
+            let (mut depths, mut deepest) = (vec![0; end - start], 0);
+            for node in start..end {
+                let (kind, depth) = (parts.kind[node], depths[node - start]);
+                let (mut test, mut column, mut child) =
+                    (parts.cut[node].to_bits(), parts.column[node], parts.child[node]);
+                match kind {
+                    Parts::LEAF => child = [node as u32; 2],
+                    Parts::CUT_OR_GAP => column |= MISSING_LEFT,
+                    Parts::SET => {
+                        test = sets;
+                        sets += 1;
+                        deepest = ONE_BY_ONE;
+                    }
+                    _ => {}
+                }
+                if kind == Parts::LEAF {
+                    deepest = depth.max(deepest);
+                } else {
+                    child.map(|child| depths[child as usize - start] = depth + 1);
+                }
+                self.steps.push(Step { test, column, child });
             }
-            self.steps.push(Step {
-                kind: parts.kind[node],
-                column: parts.column[node],
-                cut: parts.cut[node],
-                child: parts.child[node],
-                set,
-            });
+            self.depths.push(if deepest > DEEP { ONE_BY_ONE } else { deepest });
         }
     }
 }
-
-/// Rows that are scored together.
-const TOGETHER: usize = 64;
 
 /// Whether the vectors are a forest on so many columns.
 fn check(parts: &Parts, columns: usize) -> Result<()> {
@@ -277,6 +337,9 @@ fn check(parts: &Parts, columns: usize) -> Result<()> {
         |expected: &str, found: String| Err(Error::Data { expected: format!("trees in which {expected}"), found });
     let nodes = parts.kind.len();
     let lengths = [parts.column.len(), parts.cut.len(), parts.child.len(), parts.value.len()];
+    if columns > MISSING_LEFT as usize {
+        return refuse("columns are below 2^31", format!("{columns} columns"));
+    }
     if lengths.iter().any(|&length| length != nodes) || nodes >= u32::MAX as usize {
         return refuse("all vectors of nodes are as long", format!("{nodes} kinds beside {lengths:?}"));
     }

@@ -82,13 +82,16 @@ pub struct Grower<'a> {
     /// Which slots the tree may use.
     allowed: Vec<bool>,
     found: Vec<[Option<Split>; 2]>,
+    /// Histograms of parts of the rows of a leaf, one for each thread but the first.
+    parts: Vec<Vec<Block>>,
 }
 
 /// Histograms that are reused.
-#[derive(Default)]
 struct Pool {
     all: Vec<Vec<Block>>,
     free: Vec<usize>,
+    /// The most bytes that are kept.
+    kept: usize,
 }
 
 impl Pool {
@@ -98,7 +101,7 @@ impl Pool {
             return Some(at);
         }
         // at least three: a parent and two children
-        if self.all.len() >= 3 && (self.all.len() + 1) * blocks * size_of::<Block>() > KEPT {
+        if self.all.len() >= 3 && (self.all.len() + 1) * blocks * size_of::<Block>() > self.kept {
             return None;
         }
         self.all.push(vec![EMPTY; blocks]);
@@ -120,9 +123,10 @@ impl<'a> Grower<'a> {
             order: vec![],
             spare: vec![],
             spans: vec![],
-            pool: Pool::default(),
+            pool: Pool { all: vec![], free: vec![], kept: KEPT },
             allowed: vec![],
             found: vec![],
+            parts: vec![],
         }
     }
 
@@ -237,8 +241,10 @@ impl<'a> Grower<'a> {
         self.found.clear();
         self.found.resize(self.bins.blocks(), [None; 2]);
         let (group, parallel) = groups(self.bins.blocks(), work);
+        let parts = part_rows(&mut self.parts, self.bins.blocks(), rows.len());
+        view.sum_parts(&mut own, parts, rows);
         let one = |(at, (sums, found)): (usize, (&mut [Block], &mut [[Option<Split>; 2]]))| {
-            view.sum(sums, at * group, rows);
+            view.sum(sums, at * group, rows, parts);
             for ((block, sums), found) in (at * group..).zip(sums).zip(found) {
                 found[0] = view.best(sums, block, &root.open);
             }
@@ -329,12 +335,14 @@ impl<'a> Grower<'a> {
         let view =
             View { cuts: self.cuts, bins: self.bins, cells: &self.rounded.rows, allowed: &self.allowed, how, rules };
         let (group, parallel) = groups(self.bins.blocks(), small_rows.len() * self.cuts.live.len());
+        let parts = part_rows(&mut self.parts, self.bins.blocks(), small_rows.len());
+        view.sum_parts(&mut small_sums, parts, small_rows);
         type Work<'w> = (usize, ((&'w mut [Block], &'w mut [Block]), &'w mut [[Option<Split>; 2]]));
         let one = |(at, ((small_sums, large_sums), found)): Work| {
             let first = at * group;
-            view.sum(small_sums, first, small_rows);
+            view.sum(small_sums, first, small_rows, parts);
             if !known {
-                view.sum(large_sums, first, large_rows);
+                view.sum(large_sums, first, large_rows, &[]);
             }
             for (((block, small_sums), large_sums), found) in (first..).zip(small_sums).zip(large_sums).zip(found) {
                 if known {
@@ -424,23 +432,55 @@ impl View<'_> {
             .map(|slot| (slot, live[slot]))
     }
 
-    /// The histograms of some blocks, the first of them `first`, for some rows.
-    fn sum(&self, sums: &mut [Block], first: usize, rows: &[u32]) {
-        for (block, sums) in (first..).zip(sums.iter_mut()) {
-            sums.iter_mut().for_each(|cells| cells[0] = [0; 2]);
-            for (slot, column) in self.slots(block) {
-                sums[slot % WIDTH][..=self.cuts.columns[column as usize].bins()].fill([0; 2]);
+    /// The histograms of some blocks, the first of them `first`, for some rows; or where parts of the rows were summed, their sums.
+    fn sum(&self, sums: &mut [Block], first: usize, rows: &[u32], parts: &[Vec<Block>]) {
+        if parts.is_empty() {
+            self.clear(sums, first);
+            return self.add(sums, first, rows);
+        }
+        for (block, sums) in (first..).zip(sums) {
+            for (slot, used) in self.used(block) {
+                for part in parts {
+                    let (sums, part) = (&mut sums[slot % WIDTH][..used], &part[block][slot % WIDTH]);
+                    sums.iter_mut().zip(part).for_each(|(a, b)| *a = plus(*a, *b));
+                }
             }
         }
-        add(sums, first, self.bins, rows, self.cells);
+    }
+
+    /// Sums parts of the rows on their own threads: the first into `sums`, the others into `parts`.
+    fn sum_parts(&self, sums: &mut [Block], parts: &mut [Vec<Block>], rows: &[u32]) {
+        if parts.is_empty() {
+            return;
+        }
+        let each = rows.len().div_ceil(parts.len() + 1);
+        let all: Vec<&mut [Block]> = [sums].into_iter().chain(parts.iter_mut().map(|part| &mut part[..])).collect();
+        all.into_par_iter().zip(rows.par_chunks(each)).for_each(|(sums, rows)| {
+            self.clear(sums, 0);
+            self.add(sums, 0, rows);
+        });
+    }
+
+    fn add(&self, sums: &mut [Block], first: usize, rows: &[u32]) {
+        add(sums, first, self.bins, rows, self.cells, |block| self.slots(block).next().is_some());
+    }
+
+    fn clear(&self, sums: &mut [Block], first: usize) {
+        for (block, sums) in (first..).zip(sums) {
+            self.used(block).for_each(|(slot, used)| sums[slot % WIDTH][..used].fill([0; 2]));
+        }
+    }
+
+    /// Slots of a block that the tree may use, with the number of their bins, that of missing values among them.
+    fn used(&self, block: usize) -> impl Iterator<Item = (usize, usize)> {
+        self.slots(block).map(|(slot, column)| (slot, self.cuts.columns[column as usize].bins() + 1))
     }
 
     /// What is left of a parent.
     fn subtract(&self, parent: &mut Block, child: &Block, block: usize) {
-        for (slot, column) in self.slots(block) {
-            let used = self.cuts.columns[column as usize].bins() + 1;
-            let (parent, child) = (&mut parent[slot % WIDTH], &child[slot % WIDTH]);
-            parent.iter_mut().zip(child).take(used).for_each(|(a, b)| *a = minus(*a, *b));
+        for (slot, used) in self.used(block) {
+            let (parent, child) = (&mut parent[slot % WIDTH][..used], &child[slot % WIDTH]);
+            parent.iter_mut().zip(child).for_each(|(a, b)| *a = minus(*a, *b));
         }
     }
 
@@ -457,6 +497,18 @@ impl View<'_> {
         }
         found
     }
+}
+
+/// The fewest rows for which a thread has a histogram of its own.
+const APART: usize = 4096;
+
+/// Histograms for parts of so many rows; none where one will do. Their number changes no bit: sums are of whole numbers.
+fn part_rows(parts: &mut Vec<Vec<Block>>, blocks: usize, rows: usize) -> &mut [Vec<Block>] {
+    let more = rayon::current_num_threads().min(rows / APART).saturating_sub(1);
+    while parts.len() < more {
+        parts.push(vec![EMPTY; blocks]);
+    }
+    &mut parts[..more]
 }
 
 /// How many blocks a thread takes, and whether there is to be more than one thread for so many cells.
@@ -488,4 +540,36 @@ fn children(parent: &Open, split: &Split, rises: i8, rules: &Rules) -> [Open; 2]
         bounds = sides.map(Some);
     }
     [0, 1].map(|side| Open { cell: cells[side], bounds: bounds[side] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::{Features, Matrix};
+
+    /// Histograms that are dropped and summed again give the same tree.
+    #[test]
+    fn a_small_pool_changes_no_bit() {
+        let mut random = Random::new(4);
+        let (rows, cols) = (3000, 19);
+        let x: Vec<f32> = (0..rows * cols).map(|_| random.normal() as f32).collect();
+        let d: Vec<f64> = (0..rows).map(|i| random.normal() + f64::from(x[i * cols] * x[i * cols + 7])).collect();
+        let (x, h) = (Features::Dense(Matrix::new(x, cols)), vec![1.0; rows]);
+        let all: Vec<u32> = (0..rows as u32).collect();
+        let cuts = Cuts::learn(&x, &all, &vec![false; cols], 255).unwrap();
+        let bins = cuts.bin(&x).unwrap();
+        let how = Growth { leaves: 40, ..Growth::default() };
+        let grow = |kept: usize| {
+            let mut grower = Grower::new(&cuts, &bins);
+            grower.pool.kept = kept;
+            let trees = [0, 1].map(|_| grower.grow(&d, &h, &all, &how, &mut Random::new(1)));
+            (trees, grower.pool.all.len())
+        };
+        let (trees, many) = grow(KEPT);
+        assert!(many > 20 && trees[0] == trees[1] && trees[0].leaves() == 40);
+        for kept in [0, 8 * 3 * size_of::<Block>()] {
+            let (others, few) = grow(kept);
+            assert!(few <= 8 && others == trees);
+        }
+    }
 }

@@ -126,8 +126,15 @@ fn whole(x: f64) -> i64 {
 /// Rows that are added to one block after another while they are in the cache.
 const BATCH: usize = 512;
 
-/// Adds the cells of some rows to the histograms of some blocks, the first of them `first`. O(rows · columns).
-pub(super) fn add(sums: &mut [Block], first: usize, bins: &Bins, rows: &[u32], cells: &[Cell]) {
+/// Adds the cells of some rows to the histograms of those of some blocks that are wanted, the first of them `first`. O(rows · columns).
+pub(super) fn add(
+    sums: &mut [Block],
+    first: usize,
+    bins: &Bins,
+    rows: &[u32],
+    cells: &[Cell],
+    wanted: impl Fn(usize) -> bool,
+) {
     let mut own = [[0; 2]; BATCH];
     for rows in rows.chunks(BATCH) {
         // all that is far away at once, so that loads do not wait for each other
@@ -138,7 +145,7 @@ pub(super) fn add(sums: &mut [Block], first: usize, bins: &Bins, rows: &[u32], c
             seen ^= blocks.iter().step_by(64 / WIDTH).fold(0, |seen, block| seen ^ block[0]);
         }
         std::hint::black_box(seen);
-        for (block, sums) in (first..).zip(sums.iter_mut()) {
+        for (block, sums) in (first..).zip(sums.iter_mut()).filter(|(block, _)| wanted(*block)) {
             for (&row, &cell) in rows.iter().zip(&own) {
                 for (column, &bin) in sums.iter_mut().zip(bins.block(row as usize, block)) {
                     let sum = &mut column[bin as usize];

@@ -54,12 +54,12 @@ impl Forest {
                 // on, until they part or end
                 loop {
                     let step = &self.steps[node as usize];
-                    if step.kind == Parts::LEAF {
+                    if self.parts.kind[node as usize] == Parts::LEAF {
                         give(&mut shares, &taken, self.parts.value[node as usize]);
                         break;
                     }
-                    let j = step.column as usize;
-                    let (a, b) = (self.left(step, above[j]), self.left(step, below[j]));
+                    let j = step.column();
+                    let [a, b] = [above[j], below[j]].map(|x| self.left(node as usize, x));
                     let way = match from[j] {
                         From::Above => a,
                         From::Below => b,
@@ -67,9 +67,9 @@ impl Forest {
                         From::Open => {
                             let child = |left: bool| step.child[usize::from(!left)];
                             todo.push(Todo::Forget(false));
-                            todo.push(Todo::Take(child(b), step.column, false));
+                            todo.push(Todo::Take(child(b), j as u32, false));
                             todo.push(Todo::Forget(true));
-                            todo.push(Todo::Take(child(a), step.column, true));
+                            todo.push(Todo::Take(child(a), j as u32, true));
                             break;
                         }
                     };
