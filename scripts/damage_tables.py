@@ -143,10 +143,15 @@ def agree(data: ordain.datasets.Ranking, truth: list[dict]) -> str | None:
     names = data.feature_names or []
     for i, row in enumerate(truth):
         lower = {str(name).strip().lower(): value for name, value in row.items()}
-        query = lower.get("qid")
-        query = query.decode(errors="replace") if isinstance(query, bytes) else query
-        if query is not None and str(data.qid[i]).strip() != str(query).strip():
-            return f"the query {data.qid[i]!r}, not {query!r}, in row {i}"
+        for name, ids in (("qid", data.qid), ("docid", data.docid)):
+            if name not in lower or ids is None:
+                continue
+            word = lower[name]
+            word = word.decode(errors="replace") if isinstance(word, bytes) else "" if word is None else str(word)
+            # a document without an id has the number of its row
+            word = word.strip() or (str(i + 1) if name == "docid" else "")
+            if str(ids[i]).strip() != word:
+                return f"the {name} {ids[i]!r}, not {word!r}, in row {i}"
         if lower.get("label") is not None and data.y is not None and data.y[i] != number(lower["label"]):
             return f"the grade {data.y[i]}, not {lower['label']!r}, in row {i}"
         for j, name in enumerate(names):

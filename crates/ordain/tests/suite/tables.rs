@@ -445,6 +445,200 @@ fn ids_of_typed_tables_have_no_control_bytes() {
 }
 
 /// A page has no checksum, but the head of the file knows the least and the largest number, and the nulls.
+/// Rows with text ids: plain, or in a dictionary that holds a word more than the rows do.
+fn with_ids(ids: &[Option<&str>], in_dictionary: bool) -> RecordBatch {
+    let words: ArrayRef = match in_dictionary {
+        false => Arc::new(StringArray::from(ids.to_vec())),
+        true => {
+            let keys = ids.iter().enumerate().map(|(row, id)| id.map(|_| row as i32));
+            let known = ids.iter().map(|id| id.unwrap_or("")).chain(["zzz"]);
+            let (keys, known) = (keys.collect::<arrow_array::Int32Array>(), known.collect::<Vec<&str>>());
+            Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::new(StringArray::from(known))))
+        }
+    };
+    let numbers: Vec<f64> = (0..ids.len()).map(|row| row as f64).collect();
+    batch(vec![
+        ("qid", Arc::new(Int64Array::from(vec![1; ids.len()]))),
+        ("docid", words),
+        ("x", Arc::new(Float64Array::from(numbers))),
+    ])
+}
+
+fn written(path: &Path, table: &RecordBatch, properties: parquet::file::properties::WriterPropertiesBuilder) {
+    let file = std::fs::File::create(path).unwrap();
+    let mut writer = ArrowWriter::try_new(file, table.schema(), Some(properties.build())).unwrap();
+    writer.write(table).unwrap();
+    writer.close().unwrap();
+}
+
+fn documents(set: &RankSet) -> Vec<String> {
+    (0..set.rows()).map(|row| set.document(row).into_owned()).collect()
+}
+
+#[test]
+fn texts_that_contradict_the_statistics_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.parquet");
+    let ids = [Some("id-d"), Some("id-b"), None, Some("id-a"), Some("id-c")];
+    for (group, in_dictionary, packed_as_dictionary) in
+        [(3, false, false), (100, false, false), (3, false, true), (100, true, true), (100, true, false)]
+    {
+        let properties = WriterProperties::builder().set_max_row_group_row_count(Some(group));
+        written(&path, &with_ids(&ids, in_dictionary), properties.set_dictionary_enabled(packed_as_dictionary));
+        let good = std::fs::read(&path).unwrap();
+        let read = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            ranked(&path, &Roles::default()).map(|set| documents(&set)).map_err(|error| error.to_string())
+        };
+        assert_eq!(read(&good).unwrap(), ["id-d", "id-b", "3", "id-a", "id-c"]);
+        // in pages a length stands before a text: one that was the largest is another, and lies within the bounds or beyond them
+        let place = b"\x04\0\0\0id-d";
+        let at = (0..good.len()).find(|&at| good[at..].starts_with(place)).unwrap() + 7;
+        for letter in [b'b', b'e', b'A'] {
+            let mut bytes = good.clone();
+            bytes[at] = letter;
+            let error = read(&bytes).unwrap_err();
+            assert!(error.contains("other values in column \"docid\" than its statistics tell of"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn bounds_that_are_cut_are_only_bounds() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.parquet");
+    let ids = [Some("item-5"), Some("item-3"), Some("item-4")];
+    let properties = WriterProperties::builder().set_statistics_truncate_length(Some(5)).set_dictionary_enabled(false);
+    written(&path, &with_ids(&ids, false), properties);
+    let good = std::fs::read(&path).unwrap();
+    let at = (0..good.len()).find(|&at| good[at..].starts_with(b"item-5")).unwrap();
+    for (place, letter, fine) in [(5, b'9', true), (3, b'z', false), (0, b'a', false)] {
+        let mut bytes = good.clone();
+        bytes[at + place] = letter;
+        std::fs::write(&path, bytes).unwrap();
+        assert_eq!(ranked(&path, &Roles::default()).is_ok(), fine, "{}", letter as char);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(120)))]
+    #[test]
+    fn whole_files_of_text_are_never_refused(
+        ids in prop::collection::vec(prop::option::weighted(0.9, "[a-c\u{e9}\u{1F600}]{0,5}"), 1..40),
+        group in 1usize..20,
+        cut in prop::option::of(1usize..5),
+        (in_dictionary, packed_as_dictionary, second) in any::<(bool, bool, bool)>(),
+    ) {
+        use parquet::file::properties::{EnabledStatistics, WriterVersion};
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.parquet");
+        let ids: Vec<Option<&str>> = ids.iter().map(|id| id.as_deref()).collect();
+        let properties = WriterProperties::builder()
+            .set_max_row_group_row_count(Some(group))
+            .set_statistics_truncate_length(cut)
+            .set_dictionary_enabled(packed_as_dictionary)
+            .set_statistics_enabled(EnabledStatistics::Page)
+            .set_writer_version(if second { WriterVersion::PARQUET_2_0 } else { WriterVersion::PARQUET_1_0 });
+        written(&path, &with_ids(&ids, in_dictionary), properties);
+        let named = |(row, id): (usize, &Option<&str>)| id.filter(|id| !id.is_empty()).map_or((row + 1).to_string(), str::to_owned);
+        let expected: Vec<String> = ids.iter().enumerate().map(named).collect();
+        let set = ranked(&path, &Roles::default()).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        prop_assert_eq!(documents(&set), expected);
+    }
+}
+
+#[test]
+fn a_damaged_schema_of_arrow_is_refused() {
+    use base64::{Engine, prelude::BASE64_STANDARD};
+    use parquet::arrow::arrow_writer::ArrowWriterOptions;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.parquet");
+    let table = with_ids(&[Some("a"), Some("b")], false);
+    let read = |schema: &[u8]| {
+        let pair = parquet::file::metadata::KeyValue::new("ARROW:schema".into(), BASE64_STANDARD.encode(schema));
+        let properties = WriterProperties::builder().set_key_value_metadata(Some(vec![pair])).build();
+        let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+        let file = std::fs::File::create(&path).unwrap();
+        let mut writer = ArrowWriter::try_new_with_options(file, table.schema(), options).unwrap();
+        writer.write(&table).unwrap();
+        writer.close().unwrap();
+        ranked(&path, &Roles::default()).map(|set| set.rows()).map_err(|error| error.to_string())
+    };
+    let good = BASE64_STANDARD.decode(parquet::arrow::encode_arrow_schema(&table.schema())).unwrap();
+    assert_eq!(read(&good), Ok(2));
+    assert_eq!(read(&[&good[..], &[0; 8]].concat()), Ok(2)); // what stands behind it is not read
+    let with = |at: usize, bytes: &[u8]| {
+        let mut schema = good.clone();
+        schema[at..at + bytes.len()].copy_from_slice(bytes);
+        schema
+    };
+    let longer = (good.len() as u32).to_le_bytes();
+    assert!(read(&with(4, &longer)).unwrap_err().contains("reach beyond its end"));
+    // wherever a byte makes another version of it, or zeros a name that begins nowhere
+    let (mut versions, mut names) = (0, 0);
+    for at in 8..good.len() - 4 {
+        let version = with(at, &[2]);
+        if arrow_ipc::root_as_message(&version[8..]).is_ok_and(|head| head.version() == arrow_ipc::MetadataVersion::V3)
+        {
+            assert!(read(&version).unwrap_err().contains("Arrow's version 3, not 4 or 5"));
+            versions += 1;
+        }
+        let nowhere = with(at, &[0; 4]);
+        let Ok(head) = arrow_ipc::root_as_message(&nowhere[8..]) else { continue };
+        let fields = head.header_as_schema().and_then(|schema| schema.fields()).into_iter().flatten();
+        if at % 4 == 0 && fields.map(|field| field.name()).collect::<Vec<_>>() == [Some("qid"), Some(""), Some("x")] {
+            read(&nowhere).unwrap_err();
+            names += 1;
+        }
+    }
+    assert!(versions > 0 && names > 0, "{versions} {names}");
+}
+
+#[test]
+fn a_feather_file_whose_heads_are_damaged_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.feather");
+    let ids: Vec<String> = (0..200).map(|row| format!("document {row}")).collect();
+    let table = with_ids(&ids.iter().map(|id| Some(&**id)).collect::<Vec<_>>(), false);
+    let options = arrow_ipc::writer::IpcWriteOptions::default();
+    let options = options.try_with_compression(Some(arrow_ipc::CompressionType::LZ4_FRAME)).unwrap();
+    let file = std::fs::File::create(&path).unwrap();
+    let mut writer = arrow_ipc::writer::FileWriter::try_new_with_options(file, &table.schema(), options).unwrap();
+    writer.write(&table).unwrap();
+    writer.finish().unwrap();
+    let good = std::fs::read(&path).unwrap();
+    let read = |at: usize, bytes: &[u8]| {
+        let mut changed = good.clone();
+        changed[at..at + bytes.len()].copy_from_slice(bytes);
+        std::fs::write(&path, changed).unwrap();
+        ranked(&path, &Roles::default()).map(|set| set.rows()).map_err(|error| error.to_string())
+    };
+    assert_eq!(read(0, b"ARROW1"), Ok(200));
+    // the heads of the columns and of the batch, each behind its mark and its length
+    let footer = &good[good.len() - 10 - u32::from_le_bytes(*good[..good.len() - 6].last_chunk().unwrap()) as usize..];
+    let footer = arrow_ipc::root_as_footer(footer).unwrap();
+    let block = footer.recordBatches().unwrap().get(0);
+    let (at, len) = (block.offset() as usize, block.metaDataLength() as usize);
+    for other in [0, len as i32 - 16, len as i32, -1] {
+        assert!(read(at + 4, &other.to_le_bytes()).unwrap_err().contains("has another length than it says"));
+    }
+    let head = arrow_ipc::root_as_message(&good[at + 8..at + len]).unwrap().header_as_record_batch().unwrap();
+    let (mut packed, mut nowhere) = (0, 0);
+    for part in head.buffers().unwrap().iter().filter(|part| part.length() % 8 != 0) {
+        let pair = [part.offset().to_le_bytes(), part.length().to_le_bytes()].concat();
+        let place = at + (0..len).find(|&at_| good[at + at_..].starts_with(&pair)).unwrap();
+        // a byte of what fills the part up to a multiple of eight
+        match read(place + 8, &(part.length() + 1).to_le_bytes()) {
+            Err(error) => packed += usize::from(error.contains("ends elsewhere than it says")),
+            Ok(_) => assert!(good[at + len + part.offset() as usize..].starts_with(&[0xff; 8])), // not packed
+        }
+    }
+    for place in (at + 8..at + len).step_by(4) {
+        nowhere += usize::from(read(place, &[0; 4]).is_err_and(|error| error.contains("begin nowhere")));
+    }
+    assert!(packed > 0 && nowhere >= 3, "{packed} {nowhere}");
+}
+
 #[test]
 fn numbers_that_contradict_the_statistics_are_refused() {
     let dir = tempfile::tempdir().unwrap();
@@ -473,7 +667,7 @@ fn numbers_that_contradict_the_statistics_are_refused() {
         bytes[at..at + 8].copy_from_slice(&3.5f64.to_le_bytes());
         std::fs::write(&path, bytes).unwrap();
         let error = read().unwrap_err().to_string();
-        assert!(error.contains("other numbers than its statistics tell of"), "{error}");
+        assert!(error.contains("other values in column \"x\" than its statistics tell of"), "{error}");
     }
 }
 

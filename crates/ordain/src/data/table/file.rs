@@ -3,22 +3,22 @@
 use super::Format;
 use super::batches::{Batches, Supply, guarded};
 use super::bounds::Bounds;
+use super::messages::{check_blocks, check_schema};
 use crate::data::packing::Packing;
 use crate::data::source::{is_stream, read_whole};
 use crate::error::{Error, Result};
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{FileReader, FileReaderBuilder};
 use arrow_schema::{ArrowError, Schema};
-use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
 use parquet::errors::ParquetError;
 use parquet::file::reader::ChunkReader;
 use rayon::prelude::*;
 use std::fs::File;
-use std::io::{Cursor, Read, Seek, SeekFrom};
+use std::io::{Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 
 /// Rows of a batch.
@@ -87,6 +87,11 @@ fn parquet(path: &Path, bytes: Bytes) -> Result<(Batches, Vec<String>)> {
         Bytes::Held(held) => ArrowReaderMetadata::load(held, options),
     }
     .map_err(fail)?;
+    // pyarrow, polars and others write the schema of Arrow beside that of Parquet
+    let beside = metadata.metadata().file_metadata().key_value_metadata().into_iter().flatten();
+    for encoded in beside.filter(|pair| pair.key == ARROW_SCHEMA_META_KEY).filter_map(|pair| pair.value.as_deref()) {
+        check_schema(encoded).map_err(|problem| wrong(path, "a Parquet file", &problem))?;
+    }
     let schema = metadata.schema().clone();
     let supply = ParquetSupply {
         path: path.into(),
@@ -198,7 +203,11 @@ impl Supply for ParquetSupply {
         let batch: Vec<ArrayRef> = self.order.iter().map(|&(reader, at)| parts[reader].column(at).clone()).collect();
         match self.bounds.check(&batch) {
             None => Ok(Some(batch)),
-            Some(_) => Err(wrong(&self.path, "a Parquet file", &"other numbers than its statistics tell of")),
+            Some(column) => {
+                let name = crate::data::strings::short(self.metadata.schema().field(column).name());
+                let problem = format!("other values in column {name:?} than its statistics tell of");
+                Err(wrong(&self.path, "a Parquet file", &problem))
+            }
         }
     }
 }
@@ -211,93 +220,20 @@ struct FeatherSupply<R: Read + Seek + Send> {
 }
 
 fn feather(path: &Path, bytes: Bytes) -> Result<(Batches, Vec<String>)> {
+    let fail = |problem: String| wrong(path, "an Arrow (Feather) file", &problem);
     match bytes {
-        Bytes::File(file) => feather_of(path, std::io::BufReader::new(opened(&file)?)),
-        Bytes::Held(held) => feather_of(path, Cursor::new(held)),
+        Bytes::File(file) => {
+            check_blocks(&mut opened(&file)?).map_err(fail)?; // a few bytes here and there: no buffer
+            feather_of(path, std::io::BufReader::new(opened(&file)?))
+        }
+        Bytes::Held(held) => {
+            check_blocks(&mut Cursor::new(&held)).map_err(fail)?;
+            feather_of(path, Cursor::new(held))
+        }
     }
 }
 
-/// Checks every size that the file declares against what it holds, because the library allocates what it is told.
-///
-/// The footer lists blocks; a block has a head, which lists buffers in the body; a packed buffer begins with its size when unpacked.
-fn check_blocks(input: &mut (impl Read + Seek)) -> std::result::Result<(), String> {
-    fn part(input: &mut (impl Read + Seek), at: u64, len: usize) -> std::result::Result<Vec<u8>, String> {
-        let mut bytes = vec![0; len];
-        input.seek(SeekFrom::Start(at)).and_then(|_| input.read_exact(&mut bytes)).map_err(|e| e.to_string())?;
-        Ok(bytes)
-    }
-    let inside = |offset: i64, len: i64, all: u64| {
-        let (offset, len) = (u64::try_from(offset).ok()?, u64::try_from(len).ok()?);
-        offset.checked_add(len).filter(|&end| end <= all).map(|_| (offset, len))
-    };
-    let beyond = || "parts that would reach beyond its end".to_owned();
-    let held = input.seek(SeekFrom::End(0)).map_err(|e| e.to_string())?;
-    let end = part(input, held.checked_sub(10).ok_or_else(beyond)?, 10)?;
-    if &end[4..] != b"ARROW1" || part(input, 0, 6)? != b"ARROW1" {
-        return Err("no mark at its beginning or at its end".into());
-    }
-    let len = i64::from(i32::from_le_bytes([end[0], end[1], end[2], end[3]]));
-    let (at, len) = inside(held as i64 - 10 - len, len, held).ok_or_else(beyond)?;
-    let footer = part(input, at, len as usize)?;
-    let footer = arrow_ipc::root_as_footer(&footer).map_err(|e| e.to_string())?;
-    // the columns stand at the beginning too, behind the mark, which may be filled up with zeros
-    let starts = (8..=64).step_by(8).map(|at| Ok((at, part(input, at as u64, 8)?)));
-    let first = starts.collect::<std::result::Result<Vec<(i64, Vec<u8>)>, String>>()?;
-    let first = first.into_iter().find(|(_, bytes)| bytes.iter().any(|&b| b != 0));
-    let Some((at, start)) = first else { return Err("no columns at its beginning".into()) };
-    let (skip, len) = if start[..4] == [0xff; 4] { (at + 8, &start[4..]) } else { (at + 4, &start[..4]) };
-    let len = i64::from(i32::from_le_bytes([len[0], len[1], len[2], len[3]]));
-    let (at, len) = inside(skip, len, held).ok_or_else(beyond)?;
-    let first = part(input, at, len as usize)?;
-    let first = arrow_ipc::root_as_message(&first).map_err(|e| e.to_string())?;
-    let schema = |found: Option<arrow_ipc::Schema>| found.and_then(|found| try_fb_to_schema(found).ok());
-    let schemas = (schema(first.header_as_schema()), schema(footer.schema()));
-    if schemas.0.is_none() || schemas.0 != schemas.1 {
-        return Err("other columns at its beginning than at its end".into());
-    }
-    for block in footer.recordBatches().into_iter().flatten().chain(footer.dictionaries().into_iter().flatten()) {
-        let head_len = i64::from(block.metaDataLength());
-        let (at, head_len) = inside(block.offset(), head_len, held).ok_or_else(beyond)?;
-        let (body, body_len) = inside((at + head_len) as i64, block.bodyLength(), held).ok_or_else(beyond)?;
-        let head = part(input, at, head_len as usize)?;
-        // a mark of four bytes (since version 0.15) and the length stand before the message
-        let skip = if head.starts_with(&[0xff; 4]) { 8 } else { 4 };
-        let message = arrow_ipc::root_as_message(head.get(skip..).ok_or_else(beyond)?).map_err(|e| e.to_string())?;
-        if message.bodyLength() != block.bodyLength() {
-            return Err("a block whose two lengths differ".into());
-        }
-        let batch = message.header_as_record_batch().or_else(|| message.header_as_dictionary_batch()?.data());
-        let Some(batch) = batch else { continue };
-        let rows = batch.nodes().into_iter().flatten().map(|node| node.length()).chain([batch.length()]);
-        let rows = rows.map(|n| u64::try_from(n).ok().filter(|&n| n <= u64::from(u32::MAX)));
-        let most = rows.collect::<Option<Vec<u64>>>().and_then(|all| all.into_iter().max());
-        let most = most.ok_or("impossible numbers of rows")?;
-        let nulls = |node: &arrow_ipc::FieldNode| (0..=node.length()).contains(&node.null_count());
-        if !batch.nodes().into_iter().flatten().all(nulls) {
-            return Err("impossible numbers of nulls".into());
-        }
-        for buffer in batch.buffers().into_iter().flatten() {
-            let (start, len) = inside(buffer.offset(), buffer.length(), body_len).ok_or_else(beyond)?;
-            if start % 8 != 0 {
-                return Err("a part that does not begin at a multiple of eight bytes".into());
-            }
-            if batch.compression().is_some() && len >= 8 {
-                let size = part(input, body + start, 8)?;
-                let size = i64::from_le_bytes(size.try_into().unwrap_or_default());
-                // no fixed value is wider than 32 bytes; text that packs better than 1 : 1024 is not written by anybody
-                let likely = (32 * (most + 1)).max(1024 * len);
-                if size < -1 || u64::try_from(size.max(0)).is_ok_and(|size| size > likely) {
-                    return Err("a packed part of impossible size".into());
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-fn feather_of<R: Read + Seek + Send + 'static>(path: &Path, mut input: R) -> Result<(Batches, Vec<String>)> {
-    check_blocks(&mut input).map_err(|problem| wrong(path, "an Arrow (Feather) file", &problem))?;
-    input.rewind().map_err(|reason| Error::Io { path: path.into(), action: "read", reason })?;
+fn feather_of<R: Read + Seek + Send + 'static>(path: &Path, input: R) -> Result<(Batches, Vec<String>)> {
     let reader =
         FileReaderBuilder::new().build(input).map_err(|error| wrong(path, "an Arrow (Feather) file", &error))?;
     let schema: std::sync::Arc<Schema> = reader.schema();

@@ -15,6 +15,8 @@ pub(in crate::data) mod csv;
 mod file;
 #[cfg(feature = "parquet")]
 mod frame;
+#[cfg(feature = "parquet")]
+mod messages;
 mod roles;
 
 #[cfg(feature = "parquet")]
