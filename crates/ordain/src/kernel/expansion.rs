@@ -16,6 +16,16 @@ pub struct Part {
 }
 
 /// `F(x) = Σ_j β_j k(x_j, x)`: core documents, which all parts share, and the coefficients of each part.
+///
+/// ```
+/// use ordain::{kernel::{Expansion, Form, Kernel, Part}, matrix::Matrix};
+/// let part = Part { query: None, documents: vec![0, 1], coefficients: vec![2.0, -1.0] };
+/// let linear = Kernel { form: Form::Linear, gamma: 1.0 };
+/// let expansion = Expansion::new(linear, Matrix::new(vec![1.0, 0.0, 0.0, 1.0], 2), vec![part]);
+/// let mut scores = [0.0];
+/// expansion.scores(&expansion.parts[0], &[3.0, 5.0], &mut scores);
+/// assert_eq!(scores, [1.0]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expansion {
     /// The kernel.
@@ -24,12 +34,20 @@ pub struct Expansion {
     pub documents: Matrix,
     /// One part, or one for each query by name.
     pub parts: Vec<Part>,
+    /// `|x|²` of the core documents, where the kernel asks for it.
+    squares: Vec<f32>,
 }
 
 /// Documents that are scored at once: their kernel block stays in the cache.
 const CHUNK: usize = 128;
 
 impl Expansion {
+    /// The sum of these parts. O(core documents · d).
+    pub fn new(kernel: Kernel, documents: Matrix, parts: Vec<Part>) -> Self {
+        let squares = kernel.squares(documents.values(), documents.cols());
+        Self { kernel, documents, parts, squares }
+    }
+
     /// The part for a query, if there is one.
     pub fn part(&self, query: &str) -> Option<&Part> {
         self.parts.iter().find(|part| part.query.as_deref().is_none_or(|own| own == query))
@@ -61,7 +79,7 @@ impl Expansion {
     pub(crate) fn add_parts(&self, document: &[f32], s: &mut [f64]) {
         let (d, core) = (self.documents.cols(), self.documents.values());
         let mut near = vec![0.0f32; self.documents.rows()];
-        self.kernel.block_with(document, (core, &self.kernel.squares(core, d)), d, &mut near);
+        self.kernel.block_with(document, (core, &self.squares), d, &mut near);
         for (s, part) in s.iter_mut().zip(&self.parts) {
             let terms = part.documents.iter().zip(&part.coefficients);
             *s += terms.map(|(&j, b)| b * f64::from(near[j as usize])).sum::<f64>();
@@ -147,7 +165,7 @@ mod tests {
                 coefficients: (0..m).filter(|j| j % 3 > 0).map(|j| j as f64 / 10.0 - 1.5).collect(),
             };
             let kernel = Kernel { form, gamma: 0.8 };
-            let expansion = Expansion { kernel, documents: Matrix::new(core.clone(), d), parts: vec![part.clone()] };
+            let expansion = Expansion::new(kernel, Matrix::new(core.clone(), d), vec![part.clone()]);
             let mut scores = vec![0.0; n];
             expansion.scores(&part, &new, &mut scores);
             let truth = |x: &[f32]| -> f64 {

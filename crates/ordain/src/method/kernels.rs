@@ -7,6 +7,9 @@ use crate::kernel::Form;
 use crate::task::Setting;
 use serde_json::{Map, Value};
 
+/// Up to so many rows that are compared with one another, every one is a core row; above, a budget of them.
+pub const EXACT: usize = 5000;
+
 /// The largest degree of a polynomial.
 const MOST_DEGREE: usize = 1000;
 

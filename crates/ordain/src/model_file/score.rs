@@ -81,6 +81,6 @@ impl Place {
             Part { query: query.clone(), documents: of[at.clone()].to_vec(), coefficients: beta[at].to_vec() }
         };
         let parts = header.parts.iter().map(part).collect();
-        Ok(Score::Kernel(Expansion { kernel: header.kernel, documents: Matrix::new(documents, d), parts }))
+        Ok(Score::Kernel(Expansion::new(header.kernel, Matrix::new(documents, d), parts)))
     }
 }

@@ -26,11 +26,8 @@ fn expansion(random: &mut Random, d: usize, core: usize, functions: usize) -> Ex
         let documents: Vec<u32> = (0..core as u32).filter(|_| random.uniform() < 0.7).collect();
         Part { query: None, coefficients: documents.iter().map(|_| random.normal()).collect(), documents }
     };
-    Expansion {
-        kernel: Kernel { form, gamma: 0.3 },
-        documents: Matrix::new(documents, d),
-        parts: (0..functions).map(|_| part(random)).collect(),
-    }
+    let parts = (0..functions).map(|_| part(random)).collect();
+    Expansion::new(Kernel { form, gamma: 0.3 }, Matrix::new(documents, d), parts)
 }
 
 /// The slow truth: `Σ_j β_j k(x_j, x)` at a row that is scaled.
@@ -137,11 +134,8 @@ fn as_kernel(weights: &[f64], d: usize, labels: usize) -> Score {
         documents: (0..d as u32).collect(),
         coefficients: weights.iter().skip(label).step_by(labels).copied().collect(),
     };
-    Score::Kernel(Expansion {
-        kernel: Kernel { form: Form::Linear, gamma: 1.0 },
-        documents: Matrix::new(unit, d),
-        parts: (0..labels).map(part).collect(),
-    })
+    let parts = (0..labels).map(part).collect();
+    Score::Kernel(Expansion::new(Kernel { form: Form::Linear, gamma: 1.0 }, Matrix::new(unit, d), parts))
 }
 
 #[test]

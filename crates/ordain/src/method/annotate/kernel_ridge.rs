@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Expansion, Factor, Kernel, Part};
 use crate::matrix::{Features, Matrix, factor_spd, invert_lower, multiply, solve_factored_columns, squares_by_column};
 use crate::method::annotate::one_vs_rest::{Judged, OneVsRest, maps_of};
-use crate::method::kernels::Shape;
+use crate::method::kernels::{EXACT, Shape};
 use crate::method::{Choice, Positive};
 use crate::random::Random;
 use crate::score::Score;
@@ -13,10 +13,8 @@ use crate::scorer::kernel_rows::Gram;
 use crate::solver::run::Watch;
 use rayon::prelude::*;
 
-/// Up to so many items every one is a core item, and scores of unseen items have a closed form.
-const EXACT: usize = 5000;
-/// Core items where there are more, or where a label is not known of every item.
-const BUDGET: usize = 1000;
+/// Core items where there are more than [`EXACT`], where a label is not known of every item, and of direct features.
+pub(in crate::method) const BUDGET: usize = 1000;
 /// Widths that are tried, in units of one over the median (squared) distance.
 const WIDTHS: [f64; 4] = [0.1, 0.3, 1.0, 3.0];
 /// Strengths of the ridge that are tried, in units of the mean variance of an item in the space of the kernel.
@@ -111,8 +109,7 @@ fn exact(kernel: &Kernel, items: &[f32], set: &LabelSet, units: &[u32], watch: &
         documents: (0..m as u32).collect(),
         coefficients: alpha.iter().skip(label).step_by(n).copied().collect(),
     };
-    let expansion =
-        Expansion { kernel: *kernel, documents: Matrix::new(items.to_vec(), d), parts: (0..n).map(part).collect() };
+    let expansion = Expansion::new(*kernel, Matrix::new(items.to_vec(), d), (0..n).map(part).collect());
     let (slope, shift) = maps.chunks_exact(2).map(|map| (map[0], map[1])).unzip();
     let model = OneVsRest { score: Score::Kernel(expansion), offset, slope, shift };
     Ok(Judged::new(model, scores, loss, set, units))
@@ -240,7 +237,7 @@ impl Coordinates {
             coefficients: beta.iter().skip(label).step_by(labels).copied().collect(),
         };
         let parts = (0..labels).map(part).collect();
-        Score::Kernel(Expansion { kernel: self.kernel, documents: self.core.clone(), parts })
+        Score::Kernel(Expansion::new(self.kernel, self.core.clone(), parts))
     }
 }
 

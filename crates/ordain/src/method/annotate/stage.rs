@@ -22,9 +22,6 @@ use crate::traits::Scorer;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Core items of direct features with a kernel: each has a coefficient per label.
-const CORE: usize = 1000;
-
 /// Everything that depends on the items of a fit and not on λ: scaling, classifiers, number of labels.
 pub(in crate::method) struct Stage<'a> {
     pub(in crate::method) units: Vec<u32>,
@@ -80,7 +77,7 @@ impl<'a> Stage<'a> {
                 let made = kernel_ridge::fit(&method.kernel.shape, &scaled, set, units, data.seed, watch)?;
                 let direct = (features != LabelFeatures::Scores).then(|| {
                     let items = kernel_ridge::dense(&scaled, units);
-                    let by = Coordinates::new(&made.kernel, &items, scaled.cols(), CORE, data.seed);
+                    let by = Coordinates::new(&made.kernel, &items, scaled.cols(), kernel_ridge::BUDGET, data.seed);
                     let seen = by.of(&items, units, scaled.rows());
                     Arc::new((by, seen))
                 });

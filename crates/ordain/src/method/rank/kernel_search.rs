@@ -302,7 +302,7 @@ impl Stage {
             }
             parts.push(part);
         }
-        Expansion { kernel, documents: Matrix::new(values, self.d), parts }
+        Expansion::new(kernel, Matrix::new(values, self.d), parts)
     }
 }
 

@@ -50,7 +50,7 @@ pub enum Documents {
 }
 
 /// Up to so many documents of a block the exact solution is found: its kernel matrix takes 100 MB.
-pub const EXACT: usize = 5000;
+pub use crate::method::kernels::EXACT;
 /// Core documents where there are more.
 pub const BUDGET: usize = 500;
 /// Core documents of fits that only serve a choice.

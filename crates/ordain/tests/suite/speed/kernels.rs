@@ -25,7 +25,7 @@ fn prediction_is_a_matrix_product() {
         coefficients: (0..core).map(|j| (j % 7) as f64 - 3.0).collect(),
     };
     let kernel = Kernel { form: Form::Rbf, gamma: 1.0 / 200.0 };
-    let model = Expansion { kernel, documents: Matrix::new(own.clone(), d), parts: vec![part.clone()] };
+    let model = Expansion::new(kernel, Matrix::new(own.clone(), d), vec![part.clone()]);
     alone(|| {
         let (mut bare, mut whole) = (f64::INFINITY, f64::INFINITY);
         let (mut scores, mut block) = (vec![0.0; n], vec![0.0f32; chunk * core]);
