@@ -361,6 +361,7 @@ class CStar(Tagger):
         self,
         *,
         core: int | str | Sequence[str] = 3,
+        core_by: str = "joint",
         trainer: str = "likelihood",
         features: str = "scores",
         kernel: str = "linear",
@@ -384,6 +385,7 @@ class CStar(Tagger):
         progress: bool = False,
     ) -> None:
         self.core = core
+        self.core_by = core_by
         self.trainer = trainer
         self.features = features
         self.kernel = kernel

@@ -5,6 +5,7 @@ use crate::cases::cases;
 use ordain::data::{Columns, LabelSet};
 use ordain::matrix::{Features, Matrix};
 use ordain::method::core_choice::{CoreStep, FEWEST, MOST, choose_core, core_steps};
+use ordain::method::core_rest::rest_steps;
 use ordain::random::Random;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -126,6 +127,80 @@ proptest! {
         let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         prop_assert_eq!(one_thread.install(|| core_steps(&set, &set.all(), size)), fast);
     }
+}
+
+/// n I(S; R) by the definition: entropies of whole patterns.
+fn rest_by_definition(answers: &[Vec<u8>], labels: usize, size: usize) -> Vec<CoreStep> {
+    let part = |core: &[usize], inside: bool| {
+        let core = core.to_vec();
+        let wanted: Vec<usize> = (0..labels).filter(|i| core.contains(i) == inside).collect();
+        entropy(answers.iter().map(move |item| wanted.iter().map(|&i| item[i]).collect::<Vec<u8>>()))
+    };
+    let (mut steps, mut core, mut before) = (Vec::<CoreStep>::new(), Vec::<usize>::new(), 0.0);
+    while steps.len() < size {
+        let said = |c: usize, x: u8| answers.iter().any(|item| item[c] == x);
+        let free = (0..labels).filter(|c| said(*c, 0) && said(*c, 1) && !core.contains(c));
+        let totals: Vec<(usize, f64)> = free
+            .map(|c| {
+                let with = [&core[..], &[c]].concat();
+                (c, part(&with, true) + part(&with, false) - entropy(answers.iter()))
+            })
+            .collect();
+        let best = totals.iter().map(|x| x.1).fold(f64::NEG_INFINITY, f64::max);
+        let Some(&(label, most)) = totals.iter().find(|x| x.1 >= best - 1e-9 * best.abs().max(1.0)) else { break };
+        let information = most / answers.len() as f64;
+        steps.push(CoreStep { label: label as u32, gain: information - before, information });
+        (before, core) = (information, [&core[..], &[label]].concat());
+    }
+    steps
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(60)))]
+
+    /// Merging patterns gives the information about all other labels together; items that are known in part count for nothing.
+    #[test]
+    fn patterns_of_the_rest_equal_the_definition(
+        seed in any::<u64>(), items in 0usize..90, labels in 1usize..8, size in 0usize..6, unknown in 0usize..20,
+    ) {
+        let mut random = Random::new(seed);
+        let rates: Vec<f64> = (0..labels).map(|_| [0.0, 1.0, 0.1, 0.5, 0.8][random.below(5)]).collect();
+        let answers: Vec<Vec<u8>> = (0..items).map(|_| {
+            let hidden = random.uniform() < 0.4;
+            rates.iter().map(|&rate| {
+                let rate = if hidden { rate * rate } else { rate };
+                u8::from(random.uniform() < rate)
+            }).collect()
+        }).collect();
+        let mut some: Vec<Vec<Option<u8>>> = answers.iter().map(|item| item.iter().copied().map(Some).collect()).collect();
+        for _ in 0..unknown {
+            let mut item: Vec<Option<u8>> = (0..labels).map(|_| Some(u8::from(random.uniform() < 0.5))).collect();
+            item[random.below(labels)] = None;
+            let at = random.below(some.len() + 1);
+            some.insert(at, item);
+        }
+        let set = answered(&some, labels);
+        let (fast, slow) = (rest_steps(&set, &set.all(), size), rest_by_definition(&answers, labels, size));
+        prop_assert!(same(&fast, &slow), "{fast:?}\n{slow:?}");
+    }
+}
+
+/// Where every item has a pattern of its own the rest tells which item it is: what is left is the entropy of the core, and labels
+/// that tell of others lose to labels near one half.
+#[test]
+fn patterns_that_never_come_twice_tell_of_the_core_alone() {
+    let mut random = Random::new(3);
+    // label 0 brings 1, 2 and 3 with it on a fifth of the items; the others are coins
+    let lists = (0..400).map(|i| {
+        let mut list: Vec<u32> = if i % 5 == 0 { vec![0, 1, 2, 3] } else { vec![] };
+        list.extend((4..40).filter(|_| random.uniform() < 0.5));
+        list
+    });
+    let set = tags(40, lists.collect());
+    assert_eq!(choose_core(&set, &set.all(), 1), [0]);
+    let steps = rest_steps(&set, &set.all(), 3);
+    assert!(steps.iter().all(|step| step.label >= 4), "{steps:?}");
+    assert!((steps[2].information - 3.0 * 2f64.ln()).abs() < 0.02, "{steps:?}");
 }
 
 /// Items of six scenes; the first five labels mark five of them, 88 objects come at rates that depend on the scene.

@@ -91,7 +91,7 @@ pub fn core_steps(set: &LabelSet, units: &[u32], size: usize) -> Vec<CoreStep> {
 }
 
 /// `n ln n`, less a half where n is not 0.
-fn psi(n: f64) -> f64 {
+pub(super) fn psi(n: f64) -> f64 {
     if n > 0.0 { n * n.ln() - 0.5 } else { 0.0 }
 }
 

@@ -3,6 +3,7 @@
 pub mod annotator;
 mod centre;
 pub mod core_choice;
+pub mod core_rest;
 mod count;
 pub mod cstar;
 mod kernel_ridge;
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 pub use annotator::{Annotator, LabelPrediction, LabelReason, LabelWork, Scored, Trainer};
 pub use count::CountModel;
-pub use cstar::{CStar, Core, Floor, LabelFeatures, LabelKernel, LabelLoss, LabelNotes, LabelScale};
+pub use cstar::{CStar, Core, CoreBy, Floor, LabelFeatures, LabelKernel, LabelLoss, LabelNotes, LabelScale};
 pub use one_vs_rest::OneVsRest;
 
 /// The task of annotation: an item and a vocabulary to the labels that fit.

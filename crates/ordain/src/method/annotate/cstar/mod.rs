@@ -10,7 +10,7 @@ use crate::kernel::Form;
 use crate::method::annotate::annotator::{Annotator, Trainer};
 use crate::method::annotate::stage::Stage;
 use crate::method::kernels::Shape;
-use crate::method::settings::{SWITCH, above_0, count, lambda, name_of, one_of, positive, shown_number};
+use crate::method::settings::{SWITCH, above_0, count, lambda, name_of, one_of, positive, serves, shown_number};
 use crate::method::{Annotate, Choice, Positive};
 use crate::metric::{Kind, Metric};
 use crate::solver::run::Watch;
@@ -20,7 +20,7 @@ use crate::traits::Scorer;
 use search::Point;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use settings::{FEATURES, SCALES, TRAINERS, parse_loss};
+use settings::{CORES, FEATURES, SCALES, TRAINERS, parse_loss};
 use solve::Solved;
 
 /// Which labels have links.
@@ -32,6 +32,15 @@ pub enum Core {
     Names(Vec<String>),
     /// By mutual information, their number by validation.
     Auto,
+}
+
+/// What a core is to tell most about, where its labels are not named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CoreBy {
+    /// Each other label, `Σ_i I(y_i; y_S)`: see [`core_choice`](super::core_choice).
+    Joint,
+    /// All other labels as one, `I(y_R; y_S)`: see [`core_rest`](super::core_rest).
+    Rest,
 }
 
 /// What labels are scored by.
@@ -107,6 +116,8 @@ pub enum LabelScale {
 pub struct CStar {
     /// Which labels have links; `None` for the independent model.
     pub core: Option<Core>,
+    /// What labels of the core are chosen by, if they are not named.
+    pub core_by: CoreBy,
     /// What is minimised.
     pub trainer: Trainer,
     /// What labels are scored by.
@@ -133,6 +144,7 @@ impl Default for CStar {
     fn default() -> Self {
         Self {
             core: Some(Core::Size(3)),
+            core_by: CoreBy::Joint,
             trainer: Trainer::Likelihood,
             features: LabelFeatures::Scores,
             kernel: LabelKernel::new(Form::Linear),
@@ -175,6 +187,9 @@ impl CStar {
         let set = data.set;
         let names: Vec<String> = point.core.iter().map(|&label| set.labels[label as usize].clone()).collect();
         let mut settings = point.settings(self.core.is_some(), &names);
+        if self.core_by != CoreBy::Joint {
+            settings.insert("core_by".into(), name_of(&self.core_by, &CORES).into());
+        }
         settings.insert("trainer".into(), name_of(&self.trainer, &TRAINERS).into());
         settings.insert("features".into(), name_of(&self.features, &FEATURES).into());
         if let Some(kernel) = &stage.kernel {
@@ -249,6 +264,7 @@ impl Method<Annotate> for CStar {
     fn get(&self, name: &str) -> Option<String> {
         match name {
             "core" => self.core.as_ref().map(Core::to_string),
+            "core_by" => self.core.as_ref().map(|_| name_of(&self.core_by, &CORES).into()),
             "trainer" => Some(name_of(&self.trainer, &TRAINERS).into()),
             "features" => Some(name_of(&self.features, &FEATURES).into()),
             "kernel" | "gamma" | "degree" | "coef0" => self.kernel.get(name),
@@ -266,6 +282,7 @@ impl Method<Annotate> for CStar {
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
         match name {
             "core" => self.core = Some(self.parse_core(value)?),
+            "core_by" => self.core_by = one_of("core_by", value, &CORES)?,
             "trainer" => self.trainer = one_of("trainer", value, &TRAINERS)?,
             "features" => self.features = one_of("features", value, &FEATURES)?,
             "kernel" | "gamma" | "degree" | "coef0" => drop(self.kernel.set(name, value)?),
@@ -290,6 +307,8 @@ impl Method<Annotate> for CStar {
     fn check(&self) -> Result<()> {
         self.max_iter.map_or(Ok(()), |steps| above_0("max_iter", steps))?;
         self.kernel.check(self.features)?;
+        let named = matches!(self.core, None | Some(Core::Names(_)));
+        serves("core_by", self.core_by != CoreBy::Joint, !named, "a core by its size", "labels by name, or no core")?;
         let size = match &self.core {
             Some(Core::Size(size)) => *size,
             Some(Core::Names(names)) => names.len(),

@@ -1,12 +1,13 @@
 //! The settings of a c-star model chosen by validation, one after another.
 
 use super::solve::Solved;
-use super::{CStar, Core, LabelKernel};
+use super::{CStar, Core, CoreBy, LabelKernel};
 use crate::data::LabelSet;
 use crate::error::{Error, Result};
 use crate::kernel::Form;
 use crate::method::annotate::annotator::Trainer;
 use crate::method::annotate::core_choice::choose_core;
+use crate::method::annotate::core_rest::rest_steps;
 use crate::method::annotate::stage::Stage;
 use crate::method::kernels::Shape;
 use crate::method::{Annotate, Choice, Positive};
@@ -107,7 +108,22 @@ impl CStar {
         if size > most {
             return Err(too_large(size));
         }
-        Ok(choose_core(set, &stage.units, size))
+        self.grown_core(set, &stage.units, size)
+    }
+
+    /// A core of so many labels by what they tell.
+    fn grown_core(&self, set: &LabelSet, units: &[u32], size: usize) -> Result<Vec<u32>> {
+        if self.core_by == CoreBy::Joint {
+            return Ok(choose_core(set, units, size));
+        }
+        if size > 0 && units.iter().all(|&i| !set.unknown(i as usize).is_empty()) {
+            return Err(Error::Data {
+                expected: "items of which every label is known, for core_by=rest (core_by=joint takes others too)"
+                    .into(),
+                found: format!("none among {} items", units.len()),
+            });
+        }
+        Ok(rest_steps(set, units, size).iter().map(|step| step.label).collect())
     }
 
     /// The kernel whose classifiers alone do best on validation; of equals the first. Then everything else as with that kernel.
@@ -192,7 +208,7 @@ impl CStar {
         if self.core == Some(Core::Auto) {
             let point = search.point();
             for size in SIZES.into_iter().filter(|&size| size != base.core.len()) {
-                let core = choose_core(data.set, &stage.units, size);
+                let core = self.grown_core(data.set, &stage.units, size)?;
                 search.attempt(Point { core, ..point.clone() })?;
             }
         }
@@ -210,7 +226,7 @@ impl CStar {
         let both = both(train, valid);
         let last = Stage::new(self, data, &both, watch).and_then(|wider| {
             let core = match &self.core {
-                Some(Core::Size(_) | Core::Auto) => choose_core(data.set, &both, point.core.len()),
+                Some(Core::Size(_) | Core::Auto) => self.grown_core(data.set, &both, point.core.len())?,
                 _ => point.core.clone(),
             };
             let last = Point { core, ..point.clone() };

@@ -1,6 +1,6 @@
 //! What can be set of the c-star model, in words.
 
-use super::{CStar, Core, LabelFeatures, LabelKernel, LabelLoss, LabelScale};
+use super::{CStar, Core, CoreBy, LabelFeatures, LabelKernel, LabelLoss, LabelScale};
 use crate::error::{Error, Result};
 use crate::kernel::Form;
 use crate::method::annotate::annotator::Trainer;
@@ -16,6 +16,7 @@ pub(super) const FEATURES: [(&str, LabelFeatures); 4] = [
     ("both", LabelFeatures::Both),
     ("given", LabelFeatures::Given),
 ];
+pub(super) const CORES: [(&str, CoreBy); 2] = [("joint", CoreBy::Joint), ("rest", CoreBy::Rest)];
 pub(super) const SCALES: [(&str, LabelScale); 3] =
     [("auto", LabelScale::Auto), ("none", LabelScale::None), ("global", LabelScale::Global)];
 
@@ -51,6 +52,15 @@ macro_rules! settings {
                 default: "auto",
                 help: "strength of the ridge: auto by validation (else 1e-3); c=1/lambda is accepted too",
             },
+            $({
+                let _ = $core;
+                Setting {
+                    name: "core_by",
+                    range: "joint, rest",
+                    default: "joint",
+                    help: "what a core of a given size tells most about: joint, each other label (the sum of what the core tells of each); rest, all other labels as one pattern",
+                }
+            },)?
             $({
                 let _ = $core;
                 Setting {
