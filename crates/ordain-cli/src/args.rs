@@ -340,6 +340,8 @@ pub(crate) struct Compare {
     #[arg(long, conflicts_with = "no_refit")]
     pub(crate) refit: bool,
     #[command(flatten)]
+    pub(crate) asking: Asking,
+    #[command(flatten)]
     pub(crate) metrics: Metrics,
     #[command(flatten)]
     pub(crate) reading: Reading,
@@ -347,6 +349,21 @@ pub(crate) struct Compare {
     pub(crate) columns: Columns,
     #[command(flatten)]
     pub(crate) points: Points,
+}
+
+/// Questions about the labels of test items.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Questions")]
+pub(crate) struct Asking {
+    /// Of labels: ask about every test item as well, answer from its known labels, and give the break-even precision before the first question (Auto) and after so many, as in --questions 1,5,10
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    pub(crate) questions: Vec<usize>,
+    /// Which label is asked: expected, paper, entropy, random [default: expected]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "questions")]
+    pub(crate) strategy: Vec<String>,
+    /// How many labels an item has: told, as in the paper, or learned [default: oracle]
+    #[arg(long, value_enum, requires = "questions")]
+    pub(crate) count: Option<CountArg>,
 }
 
 #[derive(Args, Debug)]

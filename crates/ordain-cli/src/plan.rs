@@ -2,6 +2,7 @@
 
 use crate::args;
 use anyhow::Result;
+use ordain::ask::Strategy;
 use ordain::data::{Holds, LabelReading, MatchReading, Missing, PointFeature, RankReading, Roles};
 use ordain::method::{Annotate, AnyMethod, Match, Rank};
 use ordain::metric::{Convention, Discount, Empty, Gain, Metric, Short, Ties};
@@ -119,6 +120,13 @@ const RULES: &[Rule] = &[
             )
         },
     },
+    Rule {
+        option: "--questions",
+        tasks: &[Holds::Items],
+        otherwise: |_, words| {
+            format!("--questions is for methods that give labels; this one {}: leave it out", words.does)
+        },
+    },
     Rule { option: "--convention", tasks: WITH_CONVENTIONS, otherwise: RULES_OF_METRICS },
     Rule { option: "--gain", tasks: WITH_CONVENTIONS, otherwise: RULES_OF_METRICS },
     Rule { option: "--discount", tasks: WITH_CONVENTIONS, otherwise: RULES_OF_METRICS },
@@ -224,7 +232,7 @@ pub(crate) fn check_evaluate(args: &args::Evaluate, task: &Words, model: bool) -
 }
 
 pub(crate) fn check_compare(args: &args::Compare, task: &Words) -> Result<()> {
-    allow(task, &[("--folds", args.folds.is_some())])?;
+    allow(task, &[("--folds", args.folds.is_some()), ("--questions", !args.asking.questions.is_empty())])?;
     columns(task, &args.columns, &args.reading)?;
     allow(task, &points(&args.points))
 }
@@ -249,6 +257,65 @@ pub(crate) fn choose_by(
     let by = args.choose_by.as_deref().map(metric).transpose()?;
     by.map_or(Ok(()), |by| of_task(by, task, "--choose-by"))?;
     Ok((by, convention(rules, task)?))
+}
+
+/// Questions that are replayed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Questions {
+    /// After how many to measure: 0 first, then ascending.
+    pub(crate) after: Vec<usize>,
+    pub(crate) strategies: Vec<Strategy>,
+    /// Whether models are told the number of labels.
+    pub(crate) told: bool,
+}
+
+/// Numbers of questions with 0 before them, in order.
+pub(crate) fn question_counts(asked: &[usize]) -> Result<Vec<usize>> {
+    let mut after = asked.to_vec();
+    after.push(0);
+    after.sort_unstable();
+    after.dedup();
+    if after.len() == 1 {
+        return Err(Usage("--questions: expected numbers above 0, such as 1,5,10".into()).into());
+    }
+    Ok(after)
+}
+
+/// Strategies by their names, each once.
+pub(crate) fn strategies(names: &[String]) -> Result<Vec<Strategy>> {
+    let mut all: Vec<Strategy> = vec![];
+    for name in names {
+        let strategy = usage(name.trim().parse())?;
+        if !all.contains(&strategy) {
+            all.push(strategy);
+        }
+    }
+    Ok(all)
+}
+
+/// The questions of a comparison, if there are any; strategies that one of its methods cannot follow are refused.
+pub(crate) fn questions(args: &args::Asking, methods: &[AnyMethod]) -> Result<Option<Questions>> {
+    if args.questions.is_empty() {
+        return Ok(None);
+    }
+    let mut strategies = strategies(&args.strategy)?;
+    if strategies.is_empty() {
+        strategies.push(Strategy::Expected);
+    }
+    let trainers = methods.iter().filter_map(|method| match method {
+        AnyMethod::Annotate(method) => Some(method.trainer),
+        _ => None,
+    });
+    for trainer in trainers {
+        if let Some(strategy) = strategies.iter().find(|strategy| !strategy.suits(trainer)) {
+            return Err(Usage(format!(
+                "--strategy {strategy} needs probabilities, and a model by margin has none: leave it out, or use trainer=likelihood"
+            ))
+            .into());
+        }
+    }
+    let told = args.count.is_none_or(|count| count == args::CountArg::Oracle);
+    Ok(Some(Questions { after: question_counts(&args.questions)?, strategies, told }))
 }
 
 /// Refuses a metric of another task.

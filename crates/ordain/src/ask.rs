@@ -1,8 +1,11 @@
 //! Which label to ask a person about next, and what such questions are worth.
 
-use crate::data::LabelSet;
+mod replay;
+
+pub use replay::{Replayed, replay, replay_all, replayable};
+
 use crate::error::{Error, Result};
-use crate::method::annotator::{median, ranked};
+use crate::method::annotator::median;
 use crate::method::{Annotator, LabelWork, Scored, Trainer};
 use crate::random::Random;
 use crate::structure::star::sum::StarSum;
@@ -390,71 +393,4 @@ fn top(values: &mut [f64], k: usize) -> f64 {
     values.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a));
     values[..k].sort_unstable_by(|a, b| b.total_cmp(a));
     values[..k].iter().sum()
-}
-
-/// Whether questions about item `i` can be replayed: it has labels, and lacks some that are known to be lacking.
-pub fn replayable(set: &LabelSet, i: usize) -> bool {
-    set.tells(i)
-}
-
-/// Labels item `i` by questions that its own labels answer: the precision at k, the true number of labels, before the first
-/// question and after each of `questions`. Empty where [nothing can be replayed](replayable).
-///
-/// The k labels are those that were answered with yes, then the best [values](Annotator::values_at) of labels that are open;
-/// labels of which it is unknown whether they apply are never asked about and never among the k. With `told`, the model knows k
-/// throughout (break-even precision with an oracle, as in \[QAP\], Table 1); else it asks and ranks by what it thinks the number is.
-///
-/// Costs a [`next`] and a prediction per question.
-pub fn replay(
-    annotator: &Annotator,
-    item: &Scored,
-    set: &LabelSet,
-    i: usize,
-    (strategy, questions, told): (Strategy, usize, bool),
-    random: &mut Random,
-    work: &mut LabelWork,
-) -> Result<Vec<f64>> {
-    let (yes, n) = (set.yes(i), annotator.labels.len());
-    strategy.check(annotator.trainer)?;
-    if set.labels.len() != n {
-        return Err(Error::Data {
-            expected: format!("the {n} labels of the model"),
-            found: format!("{} labels", set.labels.len()),
-        });
-    }
-    if !replayable(set, i) {
-        return Ok(vec![]);
-    }
-    let k = yes.len();
-    let mut clamp = Clamp::out(n, set.unknown(i));
-    clamp.resize(n, Clamp::Free);
-    let count = if told { Count::Told(k) } else { Count::Learned };
-    let mut curve = vec![];
-    loop {
-        let mut values = match count {
-            Count::Told(k) => annotator.values_at(item, &Subsets { k, clamp: &clamp }, work)?,
-            Count::Learned => annotator.values(item, &clamp, work)?.0,
-        };
-        for (value, clamp) in values.iter_mut().zip(&clamp) {
-            match clamp {
-                Clamp::Free => *value = value.clamp(f64::MIN, f64::MAX),
-                Clamp::In => *value = f64::INFINITY,
-                Clamp::Out => *value = f64::NEG_INFINITY,
-            }
-        }
-        let right = ranked(&values)[..k].iter().filter(|label| yes.binary_search(label).is_ok()).count();
-        curve.push(right as f64 / k as f64);
-        if curve.len() > questions {
-            return Ok(curve);
-        }
-        match next(annotator, item, &Known { count, clamp: &clamp, skipped: &[] }, strategy, random, work)? {
-            Some(Question { label, .. }) => {
-                clamp[label as usize] = if yes.binary_search(&label).is_ok() { Clamp::In } else { Clamp::Out };
-            }
-            None => {
-                curve.resize(questions + 1, right as f64 / k as f64);
-                return Ok(curve);
-            }
-        }
-    }
 }

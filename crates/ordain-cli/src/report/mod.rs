@@ -81,6 +81,8 @@ pub(crate) struct Report {
     pub(crate) methods: Vec<MethodPart>,
     /// Paired tests between methods.
     pub(crate) tests: Vec<TestPart>,
+    /// Precision after questions about labels, by method and strategy.
+    pub(crate) questions: Vec<questions::Curve>,
 }
 
 /// One method of the comparison (or the one model of an evaluation).
@@ -227,6 +229,7 @@ pub(crate) fn html(report: &Report) -> Result<String, minijinja::Error> {
     let per_query = differences(report).or_else(|| histogram(report));
     let sections = [
         curves(report),
+        asked(report),
         pictures(report),
         plane::planes(report),
         per_query,
@@ -255,6 +258,13 @@ pub(crate) fn html(report: &Report) -> Result<String, minijinja::Error> {
         sections => Serde(sections.into_iter().flatten().collect::<Vec<_>>()),
         tests => report.tests.iter().map(test).collect::<Vec<_>>(),
     })
+}
+
+/// What questions are worth to each method.
+fn asked(report: &Report) -> Option<Section> {
+    let (figure, keys) = questions::chart(&report.questions)?;
+    let keys = keys.into_iter().map(|(style, meaning)| ("line", style, meaning)).collect();
+    Some(Section { kind: "questions", keys, groups: vec![(String::new(), vec![figure])], ..Section::default() })
 }
 
 /// A row of the table.

@@ -25,7 +25,7 @@ pub(crate) struct Page {
 }
 
 /// One strategy of one model.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Curve {
     pub(crate) label: String,
     /// After 0, 1, 2 … questions.
@@ -54,7 +54,7 @@ pub(crate) fn html(page: &Page) -> Result<String, minijinja::Error> {
         });
         context! { label => curve.label.as_str(), cells => cells.collect::<Vec<_>>() }
     });
-    let (figure, keys) = chart(page).unzip();
+    let (figure, keys) = chart(&page.curves).unzip();
     templates.get_template("questions.html")?.render(context! {
         style => minijinja::Value::from_safe_string(style.to_owned()),
         title => page.title.as_str(),
@@ -78,16 +78,16 @@ fn interval(point: &Point) -> String {
 type Keys = Vec<(String, String)>;
 
 /// Questions to the right, precision upwards; nothing where there is no curve.
-fn chart(page: &Page) -> Option<(Figure, Keys)> {
+pub(super) fn chart(curves: &[Curve]) -> Option<(Figure, Keys)> {
     let words = ["questions", "precision"];
     let mut figure = Figure::new("Precision after each question".into(), [900.0, 420.0], 58.0, words);
-    let points = page.curves.iter().flat_map(|curve| &curve.points);
+    let points = curves.iter().flat_map(|curve| &curve.points);
     let y = Axis::over(points.flat_map(|p| [p.mean, p.low, p.high]), figure.bottom, figure.top)?;
-    let most = page.curves.iter().map(|curve| curve.points.len()).max()?.saturating_sub(1);
+    let most = curves.iter().flat_map(|curve| &curve.points).map(|point| point.questions).max()?;
     let room = 0.02 * most.max(1) as f64;
     let x = Axis { low: -room, high: most.max(1) as f64 + room, from: figure.left, to: figure.right };
     let mut keys = vec![];
-    for (i, curve) in page.curves.iter().enumerate() {
+    for (i, curve) in curves.iter().enumerate() {
         let at = |p: &Point, v: f64| drawable(v).map(|v| (x.at(p.questions as f64), y.at(v)));
         let ends = curve.points.iter().filter_map(|p| at(p, p.high).zip(at(p, p.low)));
         let (high, mut low): (Vec<_>, Vec<_>) = ends.unzip();

@@ -2,7 +2,7 @@
 
 use super::files;
 use crate::args::{Columns, CountArg, Points, Simulate};
-use crate::plan::{Usage, usage};
+use crate::plan::{self, Usage};
 use crate::report::questions::{Curve, Page, Point};
 use crate::run::evaluate::command_line;
 use crate::run::{check_not_input, check_output, followed};
@@ -10,27 +10,15 @@ use crate::screen::{Screen, four, table};
 use crate::show::Given;
 use anyhow::{Context as _, Result};
 use ordain::answer::BOOTSTRAP;
-use ordain::ask::{self, Strategy};
+use ordain::ask::{self, Replayed, Strategy};
 use ordain::data::write_whole;
-use ordain::method::{Annotate, Annotator, LabelWork};
+use ordain::method::Annotate;
 use ordain::metric::stats;
 use ordain::model_file;
-use ordain::random::Random;
 use ordain::solver::run::Watch;
-use ordain::task::{Fitted, Ready};
-use rayon::prelude::*;
+use ordain::task::Fitted;
 use serde_json::{Map, Value, json};
 use std::path::Path;
-use std::sync::atomic::Ordering;
-
-/// Items that are done between two looks at the clock.
-const BATCH: usize = 64;
-
-/// One strategy of one model: a row of precisions per item, after 0, 1, 2 … questions.
-struct Replayed {
-    strategy: Strategy,
-    rows: Vec<Vec<f64>>,
-}
 
 /// A model and what its questions gave.
 struct Subject {
@@ -40,20 +28,8 @@ struct Subject {
 }
 
 pub(in crate::run) fn run(args: &Simulate, screen: &Screen) -> Result<()> {
-    let mut questions = args.questions.clone();
-    questions.push(0);
-    questions.sort_unstable();
-    questions.dedup();
-    if questions.len() == 1 {
-        return Err(Usage("--questions: expected numbers above 0, such as 1,5,10".into()).into());
-    }
-    let mut strategies: Vec<Strategy> = vec![];
-    for name in &args.strategy {
-        let strategy = usage(name.trim().parse())?;
-        if !strategies.contains(&strategy) {
-            strategies.push(strategy);
-        }
-    }
+    let mut questions = plan::question_counts(&args.questions)?;
+    let strategies = plan::strategies(&args.strategy)?;
     if args.items == Some(0) {
         return Err(Usage("--items: expected a number above 0".into()).into());
     }
@@ -92,12 +68,17 @@ fn count_name(count: CountArg) -> &'static str {
 }
 
 /// Leaves out questions beyond the number of labels, which nothing is left for.
-fn cap(questions: &mut Vec<usize>, labels: usize, screen: &Screen) {
+pub(super) fn cap(questions: &mut Vec<usize>, labels: usize, screen: &Screen) {
     if let Some(&most) = questions.last().filter(|&&most| most > labels) {
         screen.say(&format!("--questions {most}: there are {labels} labels, and no question is left after {labels}"));
         questions.iter_mut().for_each(|q| *q = labels.min(*q));
         questions.dedup();
     }
+}
+
+/// The head of a column, as in Table 1 of the paper.
+pub(super) fn column(questions: usize) -> String {
+    if questions == 0 { "Auto".to_owned() } else { format!("Q{questions}") }
 }
 
 /// To one decimal, without a sign before 0.
@@ -153,49 +134,25 @@ fn subject(
     let told = args.count == CountArg::Oracle;
     let mut all = vec![];
     for (s, &strategy) in follows.iter().enumerate() {
-        let rows = followed(screen, |watch| {
-            let share = (done + share * s as f64 / follows.len() as f64, share / follows.len() as f64);
-            replay(annotator, &ready, &units, (strategy, most, told), args.seed, share, watch)
-        })?;
-        all.push(Replayed { strategy, rows });
+        all.push(followed(screen, |watch| {
+            let part = share / follows.len() as f64;
+            let tell = |done_here: f64, what: &str| (watch.tell)(done + part * (s as f64 + done_here), what);
+            let watch = Watch { stop: watch.stop, tell: &tell };
+            ask::replay_all(annotator, &ready, &units, (strategy, most, told), args.seed, &watch)
+        })?);
     }
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     Ok(Subject { name, method: model.facts.method.clone(), all })
 }
 
-fn replay(
-    annotator: &Annotator,
-    on: &Ready<'_, Annotate>,
-    units: &[u32],
-    how: (Strategy, usize, bool),
-    seed: u64,
-    (done, share): (f64, f64),
-    watch: &Watch,
-) -> ordain::Result<Vec<Vec<f64>>> {
-    let mut rows = Vec::with_capacity(units.len());
-    for batch in units.chunks(BATCH) {
-        if watch.stop.load(Ordering::SeqCst) {
-            return Err(ordain::Error::Interrupted);
-        }
-        let one = |work: &mut LabelWork, &i: &u32| {
-            let item = annotator.score(on, i as usize)?;
-            // an item has its own stream, whichever thread it falls to
-            let mut random = Random::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(i)));
-            ask::replay(annotator, &item, on.set(), i as usize, how, &mut random, work)
-        };
-        let part: ordain::Result<Vec<_>> = batch.par_iter().map_init(LabelWork::default, one).collect();
-        rows.extend(part?);
-        (watch.tell)(done + share * rows.len() as f64 / units.len() as f64, how.0.name());
-    }
-    Ok(rows)
+/// What is shown of questions.
+trait Shown {
+    fn mean(&self, questions: usize) -> f64;
+    fn point(&self, questions: usize) -> Point;
+    fn questions_to(&self, precision: f64, most: usize) -> Option<f64>;
 }
 
-impl Replayed {
-    /// The precisions of all items after so many questions; after the last one nothing changes.
-    fn at(&self, questions: usize) -> Vec<f64> {
-        self.rows.iter().map(|row| row.get(questions).or(row.last()).copied().unwrap_or(0.0)).collect()
-    }
-
+impl Shown for Replayed {
     fn mean(&self, questions: usize) -> f64 {
         stats::mean(&self.at(questions))
     }
@@ -313,7 +270,7 @@ impl Outcome<'_> {
 
     /// The tables: means as in Table 1 of the paper, then what the first model gains.
     fn text(&self) -> String {
-        let columns = || self.questions.iter().map(|&q| if q == 0 { "Auto".to_owned() } else { format!("Q{q}") });
+        let columns = || self.questions.iter().map(|&q| column(q));
         let mut text = String::new();
         for subject in self.subjects {
             let head: Vec<String> =

@@ -217,3 +217,71 @@ fn fits_that_ended_early_are_named() {
     assert!(done.err.contains(&format!("warning: {method}: max_iter=1 was reached")), "{}", done.err);
     assert!(!done.out.contains("fold ") && !done.err.contains("fold "), "one round is no fold:\n{}", done.out);
 }
+
+/// Table 1 of the paper as one command: what `simulate` gives for each fold, together.
+#[test]
+fn questions_are_asked_in_every_fold() {
+    let place = scenes();
+    let train = place.at("train.arff");
+    let words = ["compare", "independent[lambda=0.001]", FIXED, "--questions", "5,1", "--cv", "4", &train];
+    let value = well(&[&words[..], &["--json", "--metric=bep", "--threads=1"]].concat()).json();
+    check(&value, 2, 4);
+    for method in value["methods"].as_array().unwrap() {
+        let one = &method["questions"]["expected"];
+        has_fields(one, &["after", "count", "items", "bep", "low", "high", "fold_mean", "folds"]);
+        assert_eq!((&one["after"], &one["count"]), (&serde_json::json!([0, 1, 5]), &"oracle".into()));
+        let numbers = |key: &str| one[key].as_array().unwrap().iter().map(number).collect::<Vec<f64>>();
+        let (mean, low, high) = (numbers("bep"), numbers("low"), numbers("high"));
+        assert!((0..3).all(|q| low[q] <= mean[q] && mean[q] <= high[q]) && mean[0] < mean[1] && mean[1] < mean[2]);
+        // before the first question it is the metric bep, whose items are those that can be asked about
+        near(mean[0], number(&method["metrics"]["bep"]["mean"]));
+        let folds = one["folds"].as_array().unwrap();
+        assert_eq!(folds.len(), 4);
+        (0..3)
+            .for_each(|q| near(numbers("fold_mean")[q], folds.iter().map(|fold| number(&fold[q])).sum::<f64>() / 4.0));
+    }
+    let tests: Vec<&Value> = value["tests"].as_array().unwrap().iter().collect();
+    assert_eq!(tests.len(), 1 + 3, "{tests:?}");
+    assert_eq!(tests[2]["metric"], "bep Q1 by expected");
+    let again = well(&[&words[..], &["--json", "--metric=bep", "--threads=3"]].concat()).json();
+    assert_eq!(again["methods"][1]["questions"], value["methods"][1]["questions"]);
+    // a fold by hand: fit on the others, simulate on it
+    let set = ordain::data::read_labels(&[vec![train.clone().into()]], &Default::default()).unwrap().0;
+    let part = |test: bool| set.all().into_iter().filter(|i| (i % 4 == 0) == test).collect::<Vec<u32>>();
+    let [others, fold] = [false, true].map(|test| {
+        let file = place.at(if test { "fold.arff" } else { "others.arff" });
+        write_labels(&set.only(&part(test)), std::path::Path::new(&file)).unwrap();
+        file
+    });
+    let model = place.at("m.ordain");
+    well(&["fit", FIXED, &others, "-o", &model]);
+    let alone = well(&["simulate", &model, &fold, "--questions", "1,5", "--strategy", "expected", "--json"]).json();
+    for q in 0..3 {
+        let here = &value["methods"][1]["questions"]["expected"]["folds"][0][q];
+        near(number(&alone["strategies"]["expected"]["bep"][q]), number(here));
+    }
+    // in words, on a page, by several strategies, and with a number of labels that is not told
+    let page = place.at("page.html");
+    let more = ["--strategy", "paper,random", "--count", "learned", "--only-fold", "1", "--report", &page];
+    let done = well(&[&words[..], &more].concat());
+    for word in ["bep after questions, strategy paper", "strategy random", "Auto", "Q5", "learned"] {
+        assert!(done.out.contains(word), "{word}:\n{}", done.out);
+    }
+    assert!(place.read("page.html").contains("Precision after each question"));
+    for (words, says) in [
+        (&["compare", "cstar", "--questions", "0", "--cv", "5", "no.arff"][..], "expected numbers above 0"),
+        (
+            &["compare", "ranksvm", "--questions", "1", "--cv", "5", "no.txt"],
+            "--questions is for methods that give labels",
+        ),
+        (&["compare", "cstar", "--strategy", "paper", "--cv", "5", "no.arff"], "--questions"),
+        (
+            &["compare", "cstar[trainer=margin]", "--questions=1", "--strategy=entropy", "--cv", "5", "no.arff"],
+            "needs probabilities",
+        ),
+    ] {
+        ordain(words).code(2).silent().says(says);
+    }
+    let many = well(&["compare", FIXED, "--questions=40", "--cv", "4", &train, "--only-fold=0", "--json"]);
+    assert_eq!(many.says("there are 12 labels").json()["methods"][0]["questions"]["expected"]["after"][1], 12);
+}

@@ -1,6 +1,7 @@
 //! Comparisons of methods on the same units.
 
 use super::{BOOTSTRAP, Cell, Named};
+use crate::ask::Replayed;
 use crate::method::Floor;
 use crate::metric::calibration::Calibration;
 use crate::metric::{Evaluation, Kind, Metric, stats};
@@ -62,6 +63,60 @@ pub struct ComparedMethod {
     /// How its probabilities come true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Value>,
+    /// What questions about the labels of test items are worth to it, by strategy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub questions: Option<Named<AskedCells>>,
+}
+
+/// Break-even precision before and after questions, \[QAP\] Table 1: one number for each of `after`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AskedCells {
+    /// Numbers of questions; 0 is the automatic answer.
+    pub after: Vec<usize>,
+    /// Whether the model is told how many labels an item has (`oracle`), or goes by what it has learned (`learned`).
+    pub count: &'static str,
+    /// Items that were asked about.
+    pub items: usize,
+    /// Means over items.
+    pub bep: Vec<f64>,
+    /// The lower ends of their 95 % bootstrap intervals.
+    pub low: Vec<f64>,
+    /// The upper ends.
+    pub high: Vec<f64>,
+    /// The means of the means of the folds.
+    pub fold_mean: Vec<f64>,
+    /// The means of every fold.
+    pub folds: Vec<Vec<f64>>,
+}
+
+impl AskedCells {
+    /// The cells of what was replayed, fold after fold.
+    ///
+    /// ```
+    /// use ordain::{answer::AskedCells, ask::{Replayed, Strategy}};
+    /// // two folds: items, after 0 and 1 questions
+    /// let folds = [vec![vec![0.5, 1.0], vec![0.0, 0.5]], vec![vec![1.0, 1.0]]];
+    /// let folds = folds.map(|rows| Replayed { strategy: Strategy::Paper, rows });
+    /// let cells = AskedCells::of(&[0, 1], "oracle", &folds);
+    /// assert_eq!((cells.bep[0], cells.folds[1][0], cells.fold_mean[1]), (0.5, 1.0, 0.875));
+    /// ```
+    pub fn of(after: &[usize], count: &'static str, folds: &[Replayed]) -> Self {
+        let all = |q: usize| -> Vec<f64> { folds.iter().flat_map(|fold| fold.at(q)).collect() };
+        let ends: Vec<(f64, f64)> = after.iter().map(|&q| stats::interval(&all(q), BOOTSTRAP)).collect();
+        let folds: Vec<Vec<f64>> =
+            folds.iter().map(|fold| after.iter().map(|&q| stats::mean(&fold.at(q))).collect()).collect();
+        let of_folds = |m: usize| stats::mean(&folds.iter().map(|fold| fold[m]).collect::<Vec<_>>());
+        Self {
+            after: after.to_vec(),
+            count,
+            items: all(0).len(),
+            bep: after.iter().map(|&q| stats::mean(&all(q))).collect(),
+            low: ends.iter().map(|ends| ends.0).collect(),
+            high: ends.iter().map(|ends| ends.1).collect(),
+            fold_mean: (0..after.len()).map(of_folds).collect(),
+            folds,
+        }
+    }
 }
 
 /// A mean over all units with its interval, and the means of the folds.
@@ -144,6 +199,21 @@ pub fn differences(labels: &[String], results: &[&Evaluation]) -> Vec<Difference
     all
 }
 
+/// Tests all pairs of methods by one number per unit, which is named: as [`differences`] of a metric.
+pub fn differences_in(name: &str, labels: &[String], values: &[Vec<f64>]) -> Vec<Difference> {
+    let pairs: Vec<(usize, usize)> = pairs(values.len()).collect();
+    let one = |&(a, b): &(usize, usize)| {
+        let (x, y) = (&values[a], &values[b]);
+        let (low, high) = stats::paired_interval(x, y, BOOTSTRAP);
+        let (difference, p) = (stats::mean(x) - stats::mean(y), stats::paired_test(x, y, BOOTSTRAP));
+        Difference { metric: name.into(), a: labels[a].clone(), b: labels[b].clone(), difference, low, high, p }
+    };
+    let mut tests: Vec<Difference> = pairs.par_iter().map(one).collect();
+    let corrected = stats::holm(&tests.iter().map(|test| test.p).collect::<Vec<_>>());
+    tests.iter_mut().zip(corrected).for_each(|(test, p)| test.p = p);
+    tests
+}
+
 /// All pairs of methods, in the order of their tests.
 fn pairs(methods: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..methods).flat_map(move |a| (a + 1..methods).map(move |b| (a, b)))
@@ -152,10 +222,19 @@ fn pairs(methods: usize) -> impl Iterator<Item = (usize, usize)> {
 /// The best method by a metric, and those that a test cannot tell from it.
 pub fn best_and_level(results: &[&Evaluation], tests: &[Difference], metric: usize) -> (usize, Vec<usize>) {
     let Some(by) = results.first().map(|result| result.metrics[metric]) else { return (0, vec![]) };
-    let mean = |i: usize| results[i].mean(metric);
-    let best = (0..results.len()).fold(0, |best, i| if by.better(mean(i), mean(best)) { i } else { best });
-    let name = by.to_string();
-    let tests = pairs(results.len()).zip(tests.iter().filter(|test| test.metric == name));
+    let means: Vec<f64> = results.iter().map(|result| result.mean(metric)).collect();
+    best_of(&by.to_string(), &means, tests, |a, b| by.better(a, b))
+}
+
+/// The method with the best of some means that are named, and those that a test cannot tell from it.
+pub fn best_of(
+    name: &str,
+    means: &[f64],
+    tests: &[Difference],
+    better: impl Fn(f64, f64) -> bool,
+) -> (usize, Vec<usize>) {
+    let best = (0..means.len()).fold(0, |best, i| if better(means[i], means[best]) { i } else { best });
+    let tests = pairs(means.len()).zip(tests.iter().filter(|test| test.metric == name));
     let level = tests.filter(|((a, b), test)| (*a == best || *b == best) && test.p >= LEVEL);
     (best, level.map(|((a, b), _)| if a == best { b } else { a }).collect())
 }

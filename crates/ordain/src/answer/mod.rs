@@ -24,7 +24,10 @@ mod fit;
 mod inspect;
 mod predict;
 
-pub use compare::{Compared, ComparedMethod, Difference, FoldCell, Seconds, best_and_level, differences};
+pub use compare::{
+    AskedCells, Compared, ComparedMethod, Difference, FoldCell, Seconds, best_and_level, best_of, differences,
+    differences_in,
+};
 pub use evaluate::{BOOTSTRAP, Bin, Cell, Measured, Reliability, cells, curve_metrics, measured};
 pub use explain::{
     ContributionPart, DocumentPart, EdgeExplanation, EdgePart, LabelExplanation, LabelPart, RankExplanation,

@@ -43,8 +43,8 @@ const MAY_USE: [(&str, &[&str]); 21] = [
         ],
     ),
     ("model_file", &["error", "matrix", "random", "traits", "data", "kernel", "structure", "score", "task", "method"]),
-    ("answer", &["error", "matrix", "random", "data", "score", "metric", "task", "method", "model_file"]),
-    ("ask", &["error", "random", "structure", "method", "data"]),
+    ("ask", &["error", "random", "structure", "solver", "task", "method", "data"]),
+    ("answer", &["error", "matrix", "random", "data", "score", "metric", "task", "method", "model_file", "ask"]),
     (
         "lib",
         &[

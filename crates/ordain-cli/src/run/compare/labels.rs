@@ -37,6 +37,9 @@ impl Round for Annotate {
             entry.links = links(model);
         }
         entry.support = entry.support.max(model.support());
+        if let Some(questions) = &protocol.questions {
+            super::questions::ask(entry, model, on, cut.test, (questions, protocol.seed))?;
+        }
         Ok(())
     }
 

@@ -3,13 +3,14 @@
 mod labels;
 mod matches;
 mod plane;
+mod questions;
 mod rank;
 mod show;
 
 use super::evaluate::features;
 use super::{check_output, files};
 use crate::args::Compare;
-use crate::plan::{self, Measures, Usage};
+use crate::plan::{self, Measures, Questions, Usage};
 use crate::report::{MethodPart, PicturePart, PlacesPart, PlanePart};
 use crate::screen::Screen;
 use crate::show::{Given, Show, engines};
@@ -112,6 +113,8 @@ pub(super) struct Entry {
     pictures: Vec<PicturePart>,
     /// Scores over the plane of two features, of the first round.
     plane: Option<PlanePart>,
+    /// What was replayed, by strategy.
+    asked: Vec<questions::Asked>,
 }
 
 /// What all fits of a comparison share.
@@ -126,6 +129,8 @@ pub(super) struct Protocol<'a> {
     seed: u64,
     /// Whether a report wants pictures.
     pictures: bool,
+    /// Questions that are replayed on test items.
+    questions: Option<Questions>,
 }
 
 /// Everything that is known in the end.
@@ -137,6 +142,8 @@ struct Comparison<'a> {
     measures: &'a Measures,
     entries: Vec<Entry>,
     tests: Vec<Difference>,
+    /// Questions that were replayed, and tests of what they gave.
+    questions: Option<Questions>,
     /// Ids of the test units.
     tested: Vec<String>,
     /// The numbers of the folds, as a person counts them.
@@ -161,13 +168,14 @@ pub(super) fn run_and_tell(args: &Compare, screen: &Screen) -> Result<Vec<f64>> 
         let asked = !args.metrics.metric.is_empty();
         crate::show::measurable(false, method.name(), &mut measures.metrics, asked)?;
     }
+    let questions = plan::questions(&args.asking, &methods)?;
     args.metrics.report.as_deref().map(check_output).transpose()?;
     let entry = |(label, method): (&String, &AnyMethod)| Entry::new(label, method, &measures.metrics);
     let entries: Vec<Entry> = args.methods.iter().zip(&methods).map(entry).collect();
     macro_rules! of_task {
         ($task:ident) => {{
             let own = methods.into_iter().filter_map(|m| if let AnyMethod::$task(m) = m { Some(m) } else { None });
-            compare::<$task>(args, own.collect(), entries, &measures, screen)
+            compare::<$task>(args, own.collect(), entries, (&measures, questions), screen)
         }};
     }
     match words.name {
@@ -181,13 +189,13 @@ fn compare<T: Round>(
     args: &Compare,
     methods: Vec<T::Method>,
     mut entries: Vec<Entry>,
-    measures: &Measures,
+    (measures, questions): (&Measures, Option<Questions>),
     screen: &Screen,
 ) -> Result<Vec<f64>> {
     let given = Given { reading: &args.reading, columns: &args.columns, points: &args.points, only: &[], pins: None };
     let how = T::reading(&given)?;
     let choose_by = plan::choose_by(&args.choosing, &args.metrics.rules, T::WORDS)?;
-    let protocol = Protocol {
+    let mut protocol = Protocol {
         measures,
         choose_by,
         refit: args.refit || !args.choosing.no_refit && args.folds.is_none(),
@@ -195,6 +203,7 @@ fn compare<T: Round>(
         missing: T::missing(&how),
         seed: args.choosing.seed,
         pictures: args.metrics.report.is_some(),
+        questions,
     };
     let start = Instant::now();
     let rounds = rounds::<T>(args, &how, &given)?;
@@ -215,6 +224,9 @@ fn compare<T: Round>(
     };
     if let Rounds::Cuts(set, _) = &rounds {
         files::say_columns(set.columns(), &given, screen)?;
+        if let Some(questions) = &mut protocol.questions {
+            super::simulate::cap(&mut questions.after, T::labels(set), screen);
+        }
     }
     let folded = args.train.is_none();
     let mut tested: Vec<String> = vec![];
@@ -249,9 +261,13 @@ fn compare<T: Round>(
     warn_of_steps(&entries, &folds, screen);
     warn_of_sums(&entries, screen);
     let labels: Vec<String> = entries.iter().map(|entry| entry.label.clone()).collect();
-    let tests = answer::differences(&labels, &results(&entries));
-    let (remarks, skipped) = (T::remarks, T::skipped);
-    let all = Comparison { words: T::WORDS, remarks, skipped, measures, entries, tests, tested, folds, folded, load };
+    let mut tests = answer::differences(&labels, &results(&entries));
+    let questions = protocol.questions;
+    if let Some(questions) = &questions {
+        tests.extend(questions::tests(&entries, questions));
+    }
+    let (remarks, skipped, words) = (T::remarks, T::skipped, T::WORDS);
+    let all = Comparison { words, remarks, skipped, measures, entries, tests, questions, tested, folds, folded, load };
     if let Some(path) = &args.metrics.report {
         let html = crate::report::html(&show::report(&all))?;
         write_whole(path, |out| out.write_all(html.as_bytes()))?;
@@ -405,6 +421,7 @@ impl Entry {
             places: None,
             pictures: vec![],
             plane: None,
+            asked: vec![],
         }
     }
 

@@ -55,6 +55,9 @@ pub(super) fn text(all: &Comparison) -> String {
             .collect();
         text += &format!("\nmeans of the {} fold means:\n{}", all.folds.len(), table(&head, &rows));
     }
+    if let Some(questions) = &all.questions {
+        text += &super::questions::text(all, questions);
+    }
     if all.words.file != Holds::Queries && entries.len() > 1 {
         text += &differences(all, 0);
     }
@@ -158,6 +161,7 @@ fn method(entry: &Entry, all: &Comparison) -> ComparedMethod {
             Holds::Queries => json!(reliability),
             _ => reliability.document(all.words.thing[1]),
         }),
+        questions: all.questions.as_ref().map(|questions| super::questions::cells(entry, questions)),
     }
 }
 
@@ -215,6 +219,7 @@ pub(super) fn report(all: &Comparison) -> Report {
         watched: metrics[watched].to_string(),
         watched_is_loss: metrics[watched].is_loss(),
         methods: methods.collect(),
+        questions: all.questions.as_ref().map(|q| super::questions::curves(all, q)).unwrap_or_default(),
         tests: all
             .tests
             .iter()
