@@ -402,6 +402,10 @@ class MatchMap(Matcher):
         scale: str = "auto",
         lambda_: float | str = "auto",
         c: float | None = None,
+        kernel: str = "linear",
+        gamma: float | str = "auto",
+        degree: int = 3,
+        coef0: float = 1,
         marginals: str = "auto",
         null: bool = False,
         max_iter: int = 200,
@@ -416,6 +420,10 @@ class MatchMap(Matcher):
         self.scale = scale
         self.lambda_ = lambda_
         self.c = c
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
         self.marginals = marginals
         self.null = null
         self.max_iter = max_iter
@@ -445,6 +453,10 @@ class MatchMargin(Matcher):
         scale: str = "auto",
         lambda_: float | str = "auto",
         c: float | None = None,
+        kernel: str = "linear",
+        gamma: float | str = "auto",
+        degree: int = 3,
+        coef0: float = 1,
         null: bool = False,
         calibrate: bool = True,
         max_iter: int = 500,
@@ -459,6 +471,10 @@ class MatchMargin(Matcher):
         self.scale = scale
         self.lambda_ = lambda_
         self.c = c
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
         self.null = null
         self.calibrate = calibrate
         self.max_iter = max_iter

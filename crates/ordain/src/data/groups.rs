@@ -39,6 +39,11 @@ impl<'a> Groups<'a> {
         Pieces::new(self.bounds, self.features.cols())
     }
 
+    /// The same groups of other rows.
+    pub fn with(self, features: &'a Features) -> Self {
+        Self { features, bounds: self.bounds }
+    }
+
     /// Group `g` alone, as group 0; its rows keep their numbers.
     pub fn one(self, g: usize) -> Self {
         Self { features: self.features, bounds: &self.bounds[g..g + 2] }

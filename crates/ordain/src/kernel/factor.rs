@@ -34,9 +34,13 @@ impl Factor {
 
     /// The same, of at most so many documents: at each step the one that those before it explain least (O(m r (d + r))).
     pub fn with_at_most(kernel: &Kernel, docs: &[f32], d: usize, most: usize) -> Self {
-        let m = docs.len() / d.max(1);
         let row = |i: usize| &docs[i * d..(i + 1) * d];
-        let mut left: Vec<f64> = (0..m).map(|i| kernel.of(row(i), row(i))).collect();
+        Self::of(docs.len() / d.max(1), most, &|i, j| kernel.of(row(i), row(j)))
+    }
+
+    /// The same of at most `most` of `m` documents whose kernel is given by their numbers.
+    pub fn of(m: usize, most: usize, kernel: &dyn Fn(usize, usize) -> f64) -> Self {
+        let mut left: Vec<f64> = (0..m).map(|i| kernel(i, i)).collect();
         let top = left.iter().copied().fold(0.0, f64::max);
         let (mut kept, mut rows): (Vec<u32>, Vec<Vec<f64>>) = (vec![], vec![vec![]; m]);
         while kept.len() < most.min(m) {
@@ -50,8 +54,7 @@ impl Factor {
                 if left[i] < 0.0 {
                     continue; // kept already
                 }
-                let value =
-                    if i == pivot { root } else { (kernel.of(row(i), row(pivot)) - dot(&rows[i], &own)) / root };
+                let value = if i == pivot { root } else { (kernel(i, pivot) - dot(&rows[i], &own)) / root };
                 rows[i].push(value);
                 left[i] = if i == pivot { -1.0 } else { (left[i] - value * value).max(0.0) };
             }

@@ -13,6 +13,86 @@ pub const EXACT: usize = 5000;
 /// The largest degree of a polynomial.
 const MOST_DEGREE: usize = 1000;
 
+/// Where a kernel comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KernelBy {
+    /// It is set.
+    Set,
+    /// The best is found by validation.
+    Auto,
+    /// The data are its values: column `i` of a row is the kernel with training row `i`.
+    Given,
+}
+
+/// The kernel of labels or of edges.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KernelChoice {
+    /// The kernel; linear for weights on features.
+    pub shape: Shape,
+    /// Where it comes from.
+    pub by: KernelBy,
+}
+
+impl KernelChoice {
+    /// This kernel, with its width chosen by the data.
+    pub const fn new(form: Form) -> Self {
+        Self { shape: Shape::new(form), by: KernelBy::Set }
+    }
+
+    /// Whether it is weights on features, and nothing else is tried.
+    pub(in crate::method) fn is_linear(&self) -> bool {
+        self.by == KernelBy::Set && self.shape.form == Form::Linear
+    }
+
+    /// The same with another form, which is set.
+    pub(in crate::method) fn with(&self, form: Form) -> Self {
+        Self { shape: Shape { form, ..self.shape }, by: KernelBy::Set }
+    }
+
+    /// Sets it, if it is one of its settings.
+    pub(in crate::method) fn set(&mut self, name: &str, value: &str) -> Result<bool> {
+        if let ("kernel", "auto" | "given") = (name, value) {
+            self.by = if value == "auto" { KernelBy::Auto } else { KernelBy::Given };
+            return Ok(true);
+        }
+        let known = self.shape.set(name, value)?;
+        if name == "kernel" {
+            self.by = KernelBy::Set;
+        }
+        Ok(known)
+    }
+
+    /// One of its settings as text.
+    pub(in crate::method) fn get(&self, name: &str) -> Option<String> {
+        match (name, self.by) {
+            ("kernel", KernelBy::Auto) => Some("auto".into()),
+            ("kernel", KernelBy::Given) => Some("given".into()),
+            _ => self.shape.get(name),
+        }
+    }
+
+    /// Refuses what makes no sense together.
+    pub(in crate::method) fn check(&self) -> Result<()> {
+        match self.by {
+            KernelBy::Auto => Shape { form: Form::Rbf, ..self.shape }.check(),
+            KernelBy::Set => self.shape.check(),
+            KernelBy::Given => Shape { form: Form::Linear, ..self.shape }.check(),
+        }
+    }
+
+    /// What was asked, of a kernel that is not linear.
+    pub(in crate::method) fn asked(&self) -> Map<String, Value> {
+        if *self == Self::new(Form::Linear) {
+            return Map::new();
+        }
+        let gamma = match self.shape.gamma {
+            Choice::Set(gamma) => gamma.get().into(),
+            Choice::Auto => "auto".into(),
+        };
+        Map::from_iter([("kernel".into(), self.get("kernel").into()), ("gamma".into(), gamma)])
+    }
+}
+
 /// The shape of a kernel, as far as it is set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {

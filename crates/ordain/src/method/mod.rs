@@ -5,6 +5,7 @@
 //! [`crate::task::Method`]. [`AnyMethod`] is one of them by its name, written `ranksvm[lambda=1,scale=query]`.
 
 pub mod annotate;
+mod coordinates;
 mod kernels;
 pub mod matching;
 pub mod rank;
@@ -12,7 +13,7 @@ mod registry;
 mod settings;
 
 pub use annotate::*;
-pub use kernels::Shape;
+pub use kernels::{KernelBy, KernelChoice, Shape};
 pub use matching::*;
 pub use rank::*;
 pub use registry::AnyMethod;

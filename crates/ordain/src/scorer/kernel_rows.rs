@@ -47,6 +47,17 @@ impl Gram {
         Self { values, n }
     }
 
+    /// A matrix that is given, row after row.
+    ///
+    /// ```
+    /// let gram = ordain::scorer::kernel_rows::Gram::of(vec![1.0, 0.5, 0.5, 1.0], 2);
+    /// assert_eq!(gram.row(1), [0.5, 1.0]);
+    /// ```
+    pub fn of(values: Vec<f32>, n: usize) -> Self {
+        assert_eq!(values.len(), n * n, "a value for each pair");
+        Self { values, n }
+    }
+
     /// Number of documents.
     pub fn len(&self) -> usize {
         self.n

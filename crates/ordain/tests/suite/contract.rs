@@ -687,7 +687,7 @@ fn items_without_labels_are_refused() {
 }
 
 /// A line for each matcher, in the settings that differ in kind.
-const MATCHERS: [&str; 10] = [
+const MATCHERS: [&str; 12] = [
     "matchmap",
     "matchmap[scale=none,lambda=0.01]",
     "matchmap[scale=query,lambda=0.1,marginals=exact]",
@@ -698,6 +698,8 @@ const MATCHERS: [&str; 10] = [
     "matchmargin",
     "matchmargin[scale=none,lambda=0.1,calibrate=false]",
     "matchmargin[scale=query,c=10,max_iter=20]",
+    "matchmap[kernel=rbf,scale=none,lambda=0.01,gamma=1]",
+    "matchmargin[kernel=laplace,scale=global,lambda=0.1,gamma=0.3,max_iter=20]",
 ];
 
 /// The lines, with nulls and without.

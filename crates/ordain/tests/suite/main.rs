@@ -12,6 +12,7 @@ mod cases;
 mod contract;
 mod core_choice;
 mod diagonals;
+mod edge_kernels;
 mod interrupts;
 mod label_kernels;
 mod layering;

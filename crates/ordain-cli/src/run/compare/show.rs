@@ -252,7 +252,13 @@ fn scale_choice(fold: usize, trained: &Trained) -> Option<ChoicePart> {
     let chosen = trained.chosen.as_ref()?;
     let mut lines: Lines = vec![];
     let place = |candidate: &Candidate| {
-        let scale = format!("scale={}", candidate.settings.get("scale")?.as_str()?);
+        let mut scale = format!("scale={}", candidate.settings.get("scale")?.as_str()?);
+        if let Some(kernel) = candidate.settings.get("kernel").and_then(Value::as_str) {
+            scale += &format!(", kernel={kernel}");
+            if let Some(gamma) = candidate.settings.get("gamma").and_then(Value::as_f64) {
+                scale += &format!(", gamma={}", short(gamma));
+            }
+        }
         Some((scale, candidate.settings.get("lambda")?.as_f64()?))
     };
     for candidate in &chosen.candidates {

@@ -2,16 +2,15 @@
 
 use crate::data::LabelSet;
 use crate::error::{Error, Result};
-use crate::kernel::{Expansion, Factor, Kernel, Part};
-use crate::matrix::{Features, Matrix, factor_spd, invert_lower, multiply, solve_factored_columns, squares_by_column};
+use crate::kernel::{Expansion, Kernel, Part};
+use crate::matrix::{Features, Matrix, factor_spd, invert_lower, solve_factored_columns, squares_by_column};
 use crate::method::annotate::one_vs_rest::{Judged, OneVsRest, maps_of};
+use crate::method::coordinates::Coordinates;
 use crate::method::kernels::{EXACT, Shape};
 use crate::method::{Choice, Positive};
-use crate::random::Random;
 use crate::score::Score;
 use crate::scorer::kernel_rows::Gram;
 use crate::solver::run::Watch;
-use rayon::prelude::*;
 
 /// Core items where there are more than [`EXACT`], where a label is not known of every item, and of direct features.
 pub(in crate::method) const BUDGET: usize = 1000;
@@ -87,14 +86,31 @@ pub(in crate::method) fn dense(features: &Features, units: &[u32]) -> Vec<f32> {
 fn exact(kernel: &Kernel, items: &[f32], set: &LabelSet, units: &[u32], watch: &Watch) -> Result<Judged> {
     let (m, n) = (units.len(), set.labels.len());
     let d = items.len() / m.max(1);
-    let gram = Gram::new(kernel, items, d);
+    exact_of(&Gram::new(kernel, items, d), set, units, watch, |alpha| {
+        let part = |label: usize| Part {
+            query: None,
+            documents: (0..m as u32).collect(),
+            coefficients: alpha.iter().skip(label).step_by(n).copied().collect(),
+        };
+        Score::Kernel(Expansion::new(*kernel, Matrix::new(items.to_vec(), d), (0..n).map(part).collect()))
+    })
+}
+
+/// The best ridge by leaving one out; `score` makes a score of coefficients, item after item, one per label.
+pub(super) fn exact_of(
+    gram: &Gram,
+    set: &LabelSet,
+    units: &[u32],
+    watch: &Watch,
+    score: impl Fn(&[f64]) -> Score,
+) -> Result<Judged> {
     let mut best: Option<(f64, Vec<f64>, Loo)> = None;
-    let unit = variance(&gram);
+    let unit = variance(gram);
     for strength in STRENGTHS.map(|s| s * unit) {
         if watch.stopped() {
             return Err(Error::Interrupted);
         }
-        let Some(loo) = leave_one_out(&gram, set, units, strength) else { continue };
+        let Some(loo) = leave_one_out(gram, set, units, strength) else { continue };
         let maps = maps_of(set, units, &loo.scores);
         let loss: f64 = maps.iter().map(|map| map.2).sum();
         if best.as_ref().is_none_or(|(least, ..)| loss < *least) {
@@ -104,14 +120,8 @@ fn exact(kernel: &Kernel, items: &[f32], set: &LabelSet, units: &[u32], watch: &
     let Some((loss, maps, Loo { alpha, offset, scores })) = best else {
         return Err(Error::NotFinite { what: "the kernel matrix of the items" });
     };
-    let part = |label: usize| Part {
-        query: None,
-        documents: (0..m as u32).collect(),
-        coefficients: alpha.iter().skip(label).step_by(n).copied().collect(),
-    };
-    let expansion = Expansion::new(*kernel, Matrix::new(items.to_vec(), d), (0..n).map(part).collect());
     let (slope, shift) = maps.chunks_exact(2).map(|map| (map[0], map[1])).unzip();
-    let model = OneVsRest { score: Score::Kernel(expansion), offset, slope, shift };
+    let model = OneVsRest { score: score(&alpha), offset, slope, shift };
     Ok(Judged::new(model, scores, loss, set, units))
 }
 
@@ -178,69 +188,6 @@ fn leave_one_out(gram: &Gram, set: &LabelSet, units: &[u32], strength: f64) -> O
     (finite(&alpha) && finite(&scores) && finite(&offset)).then_some(Loo { alpha, offset, scores })
 }
 
-/// Core items with coordinates in which the kernel of the items is (nearly) the plain inner product.
-pub(in crate::method) struct Coordinates {
-    kernel: Kernel,
-    factor: Factor,
-    core: Matrix,
-    inverse: Vec<f64>,
-}
-
-impl Coordinates {
-    /// At most `most` of some items as the core: all of them, or so many at random.
-    pub(in crate::method) fn new(kernel: &Kernel, items: &[f32], d: usize, most: usize, seed: u64) -> Self {
-        let m = items.len() / d.max(1);
-        let mut drawn: Vec<usize> = (0..m).collect();
-        if m > most {
-            Random::new(seed).shuffle(&mut drawn);
-            drawn.truncate(most);
-            drawn.sort_unstable();
-        }
-        let some: Vec<f32> = drawn.iter().flat_map(|&i| &items[i * d..(i + 1) * d]).copied().collect();
-        let factor = Factor::new(kernel, &some, d);
-        let core = factor.kept.iter().flat_map(|&i| &some[i as usize * d..(i as usize + 1) * d]).copied().collect();
-        let inverse = factor.inverse();
-        Self { kernel: *kernel, factor, core: Matrix::new(core, d), inverse }
-    }
-
-    /// The coordinates of some items of a set, at their rows; 0 elsewhere. O(items · core · (d + core)), in parallel.
-    pub(in crate::method) fn of(&self, items: &[f32], units: &[u32], rows: usize) -> Features {
-        const CHUNK: usize = 64;
-        let (r, d) = (self.factor.len(), self.core.cols());
-        let made: Vec<Vec<f32>> = items
-            .par_chunks((CHUNK * d).max(1))
-            .map(|items| {
-                let mut near = vec![0.0f32; items.len() / d.max(1) * r];
-                self.kernel.block(items, self.core.values(), d, &mut near);
-                let near: Vec<f64> = near.into_iter().map(f64::from).collect();
-                let mut out = vec![0.0; near.len()];
-                self.factor.feature_rows(&self.inverse, &near, &mut out);
-                out.into_iter().map(|x| x as f32).collect()
-            })
-            .collect();
-        let mut values = vec![0.0; rows * r];
-        for (made, &i) in made.concat().chunks_exact(r.max(1)).zip(units) {
-            values[i as usize * r..(i as usize + 1) * r].copy_from_slice(made);
-        }
-        Features::Dense(Matrix::new(values, r))
-    }
-
-    /// Weights on coordinates (coordinate after coordinate, one per label) as a sum of kernels per label.
-    pub(in crate::method) fn score(&self, weights: &[f64], labels: usize) -> Score {
-        let r = self.factor.len();
-        // β = L⁻ᵀ w, for all labels at once
-        let mut beta = vec![0.0; r * labels];
-        multiply([r, r, labels], 1.0, (&self.inverse, [1, r]), (weights, [labels, 1]), (&mut beta, labels));
-        let part = |label: usize| Part {
-            query: None,
-            documents: (0..r as u32).collect(),
-            coefficients: beta.iter().skip(label).step_by(labels).copied().collect(),
-        };
-        let parts = (0..labels).map(part).collect();
-        Score::Kernel(Expansion::new(self.kernel, self.core.clone(), parts))
-    }
-}
-
 /// A budget of core items.
 fn budget(
     kernel: &Kernel,
@@ -250,7 +197,7 @@ fn budget(
     watch: &Watch,
 ) -> Result<Judged> {
     let coordinates = Coordinates::new(kernel, items, features.cols(), BUDGET, seed);
-    let seen = coordinates.of(items, units, features.rows());
+    let seen = coordinates.at(items, units, features.rows());
     let mut judged = OneVsRest::judged(&seen, set, units, watch)?;
     judged.model.score = coordinates.score(judged.model.score.weights(), set.labels.len());
     Ok(judged)
@@ -309,36 +256,6 @@ mod tests {
                 sum += alpha[i * 5 + label];
             }
             assert!(sum.abs() < 1e-9);
-        }
-    }
-
-    /// Where all items are core items, both ways know the same functions: the scores of a ridge agree.
-    #[test]
-    fn coordinates_hold_the_kernel() {
-        let set = scenes(30);
-        let d = set.features.cols();
-        let items = dense(&set.features, &set.all());
-        for form in [Form::Rbf, Form::Laplace, Form::Linear] {
-            let kernel = Kernel { form, gamma: 0.05 };
-            let coordinates = Coordinates::new(&kernel, &items, d, 1000, 1);
-            let seen = coordinates.of(&items, &set.all(), set.len());
-            for i in 0..set.len() {
-                for j in 0..set.len() {
-                    let (a, b) = (&items[i * d..(i + 1) * d], &items[j * d..(j + 1) * d]);
-                    let mut sum = 0.0;
-                    seen.each(i, |c, x| sum += f64::from(x) * f64::from(seen.value(j, c)));
-                    assert!((sum - kernel.of(a, b)).abs() < 1e-3 * (1.0 + sum.abs()), "{form:?}");
-                }
-            }
-            // and weights on coordinates are kernels at core items
-            let weights: Vec<f64> = (0..seen.cols() * 2).map(|at| (at as f64).sin()).collect();
-            let (linear, kernels) = (Score::Linear(weights.clone()), coordinates.score(&weights, 2));
-            let (mut a, mut b) = ([0.0; 2], [0.0; 2]);
-            for i in 0..set.len() {
-                linear.labels(&[0.5, -0.5], &seen, i, &mut a);
-                kernels.labels(&[0.5, -0.5], &set.features, i, &mut b);
-                a.iter().zip(&b).for_each(|(a, b)| assert!((a - b).abs() < 1e-2 * (1.0 + a.abs()), "{a} {b}"));
-            }
         }
     }
 }

@@ -9,8 +9,10 @@ use crate::method::Annotate;
 use crate::method::annotate::centre::Centre;
 use crate::method::annotate::count::{CountModel, expected};
 use crate::method::annotate::cstar::{CStar, LabelFeatures, LabelScale};
-use crate::method::annotate::kernel_ridge::{self, Coordinates};
 use crate::method::annotate::one_vs_rest::OneVsRest;
+use crate::method::annotate::{given_kernel, kernel_ridge};
+use crate::method::coordinates::Coordinates;
+use crate::method::kernels::KernelBy;
 use crate::metric::{self, LabelScores, Metric};
 use crate::pieces::{Pieces, sums};
 use crate::score::Score;
@@ -61,7 +63,7 @@ impl<'a> Stage<'a> {
         let wanted = match method.scale {
             LabelScale::Global => true,
             LabelScale::None => false,
-            LabelScale::Auto => matches!(set.features, Features::Dense(_)),
+            LabelScale::Auto => method.kernel.by != KernelBy::Given && matches!(set.features, Features::Dense(_)),
         };
         let affine =
             wanted.then(|| Affine::standard(&set.features, &pieces, units.iter().map(|&i| i as usize..i as usize + 1)));
@@ -72,13 +74,23 @@ impl<'a> Stage<'a> {
         let mut kernel = None;
         let (classifiers, logits) = match method.features {
             LabelFeatures::Given => OneVsRest::given(&scaled, set, units, &given_columns(set)?)?,
+            features if method.kernel.by == KernelBy::Given => {
+                let judged = given_kernel::fit(set, units, data.seed, watch)?;
+                let direct = (features != LabelFeatures::Scores).then(|| {
+                    let by = Coordinates::given(&scaled, units, kernel_ridge::BUDGET, data.seed);
+                    let seen = by.at(&kernel_ridge::dense(&scaled, units), units, scaled.rows());
+                    Arc::new((by, seen))
+                });
+                kernel = Some(StageKernel { gamma: 1.0, direct });
+                (judged.model, judged.logits)
+            }
             _ if method.kernel.shape.form == Form::Linear => OneVsRest::fit(&scaled, set, units, watch)?,
             features => {
                 let made = kernel_ridge::fit(&method.kernel.shape, &scaled, set, units, data.seed, watch)?;
                 let direct = (features != LabelFeatures::Scores).then(|| {
                     let items = kernel_ridge::dense(&scaled, units);
                     let by = Coordinates::new(&made.kernel, &items, scaled.cols(), kernel_ridge::BUDGET, data.seed);
-                    let seen = by.of(&items, units, scaled.rows());
+                    let seen = by.at(&items, units, scaled.rows());
                     Arc::new((by, seen))
                 });
                 kernel = Some(StageKernel { gamma: made.gamma, direct });

@@ -6,13 +6,13 @@ use crate::error::{Error, Result};
 use crate::method::{Match, Positive};
 use crate::metric::{Convention, Evaluation, Metric, SaidMatches, evaluate_matches};
 use crate::score::{Contribution, Score};
-use crate::scorer::edges::{Edges, NULL_UNIT};
+use crate::scorer::edges::NULL_UNIT;
 use crate::scorer::rows;
 use crate::structure::matching::best::{self, best, forbidden};
 use crate::structure::matching::engine;
 use crate::structure::matching::graph::Graph;
 use crate::structure::matching::{Accuracy, Engine, Sum};
-use crate::task::{Candidate, Inputs, Model, Ready};
+use crate::task::{Inputs, Model, Ready};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -347,17 +347,6 @@ pub(in crate::method) fn graph_of(set: &MatchSet, p: usize, null: bool) -> Resul
     Graph::new(problem.left.len(), problem.right.len(), &problem.edges, null)
 }
 
-/// The scorer of some problems.
-pub(in crate::method) fn scorer<'a>(
-    set: &'a MatchSet,
-    units: &'a [u32],
-    scaling: &'a Scaling,
-    null: bool,
-) -> Edges<'a> {
-    let items = |p: u32| set.problem(p as usize).left.len() + set.problem(p as usize).right.len();
-    Edges::new(set, units, scaling, null.then_some(&items as &dyn Fn(u32) -> usize))
-}
-
 /// An error of a problem, with its name and that of the item.
 pub(in crate::method) fn named(error: Error, set: &MatchSet, p: usize) -> Error {
     let problem = set.problem(p);
@@ -455,12 +444,6 @@ const ACCURACIES: [&str; 4] = ["exact", "certified", "estimated", "approximate"]
 /// Whether anything is known of a problem.
 pub(in crate::method) fn tells(set: &MatchSet, p: u32) -> bool {
     set.problem(p as usize).truth.iter().any(|&truth| truth != Truth::Unknown)
-}
-
-/// A candidate of a choice.
-pub(in crate::method) fn candidate(scale: Scale, lambda: f64, value: f64) -> Candidate {
-    let settings = Map::from_iter([("scale".into(), scale.name().into()), ("lambda".into(), lambda.into())]);
-    Candidate { settings, value }
 }
 
 #[cfg(test)]

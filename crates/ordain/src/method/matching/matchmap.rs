@@ -2,7 +2,9 @@
 
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
+use crate::kernel::Form;
 use crate::matrix::dot;
+use crate::method::kernels::KernelChoice;
 use crate::method::matching::matcher::Sums;
 use crate::method::matching::search::{self, Learner, MatchChoices, Solved, Stage, Start};
 use crate::method::settings::{self, Common, SWITCH, above_0, accuracy, one_of, ridge, steps};
@@ -67,6 +69,8 @@ pub struct MatchMap {
     pub scale: Choice<Scale>,
     /// Strength of the ridge.
     pub lambda: Choice<Positive>,
+    /// What edges are scored by.
+    pub kernel: KernelChoice,
     /// How the sum over matchings is found.
     pub marginals: Engine,
     /// Whether items may stay unmatched.
@@ -82,6 +86,7 @@ impl Default for MatchMap {
         Self {
             scale: Choice::Auto,
             lambda: Choice::Auto,
+            kernel: KernelChoice::new(Form::Linear),
             marginals: Engine::Auto,
             null: false,
             max_iter: 200,
@@ -95,6 +100,10 @@ impl MatchMap {
     pub const SETTINGS: &'static [Setting] = &[
         search::SCALE,
         ridge("strength of the ridge: auto by validation (else 0.01); c=1/lambda is accepted too"),
+        search::KERNEL,
+        search::SHAPE[0],
+        search::SHAPE[1],
+        search::SHAPE[2],
         Setting {
             name: "marginals",
             range: "auto, exact, pruned, bethe, sinkhorn, huber-law, deepar, importance, chain",
@@ -157,6 +166,7 @@ impl Method<Match> for MatchMap {
         match name {
             "marginals" => Some(self.marginals.name().into()),
             "null" => Some(self.null.to_string()),
+            "kernel" | "gamma" | "degree" | "coef0" => self.kernel.get(name),
             _ => settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol),
         }
     }
@@ -168,6 +178,7 @@ impl Method<Match> for MatchMap {
         }
         match name {
             "null" => self.null = one_of("null", value, &SWITCH)?,
+            "kernel" | "gamma" | "degree" | "coef0" => search::set_kernel(name, value, &mut self.kernel)?,
             _ => {
                 let known: Vec<(&str, Engine)> = Engine::ALL.iter().map(|&engine| (engine.name(), engine)).collect();
                 self.marginals = one_of("marginals", value, &known)?;
@@ -178,7 +189,8 @@ impl Method<Match> for MatchMap {
 
     /// Refuses settings that no text could have given.
     fn check(&self) -> Result<()> {
-        above_0("max_iter", self.max_iter)
+        above_0("max_iter", self.max_iter)?;
+        self.kernel.check()
     }
 
     search::searched!();
@@ -221,7 +233,15 @@ impl Learner for MatchMap {
     }
 
     fn choices(&self) -> MatchChoices {
-        MatchChoices { scale: self.scale, lambda: self.lambda, default: LAMBDA, path: PATH, growth: 0, calibrate: None }
+        MatchChoices {
+            scale: self.scale,
+            lambda: self.lambda,
+            default: LAMBDA,
+            path: PATH,
+            growth: 0,
+            calibrate: None,
+            kernel: self.kernel,
+        }
     }
 
     fn engine(&self) -> Engine {

@@ -2,6 +2,8 @@
 
 use crate::data::scale::Scale;
 use crate::error::Result;
+use crate::kernel::Form;
+use crate::method::kernels::KernelChoice;
 use crate::method::matching::matcher::Sums;
 use crate::method::matching::search::{self, Learner, MatchChoices, Solved, Stage, Start};
 use crate::method::settings::{self, Common, SWITCH, above_0, accuracy, one_of, ridge, steps};
@@ -38,6 +40,8 @@ pub struct MatchMargin {
     pub scale: Choice<Scale>,
     /// Strength of the ridge.
     pub lambda: Choice<Positive>,
+    /// What edges are scored by.
+    pub kernel: KernelChoice,
     /// Whether items may stay unmatched.
     pub null: bool,
     /// Whether a temperature is fitted.
@@ -53,6 +57,7 @@ impl Default for MatchMargin {
         Self {
             scale: Choice::Auto,
             lambda: Choice::Auto,
+            kernel: KernelChoice::new(Form::Linear),
             null: false,
             calibrate: true,
             max_iter: 500,
@@ -66,6 +71,10 @@ impl MatchMargin {
     pub const SETTINGS: &'static [Setting] = &[
         search::SCALE,
         ridge("strength of the ridge: auto by validation (else 0.01); c=1/lambda is accepted too"),
+        search::KERNEL,
+        search::SHAPE[0],
+        search::SHAPE[1],
+        search::SHAPE[2],
         search::NULL,
         Setting {
             name: "calibrate",
@@ -91,6 +100,7 @@ impl Method<Match> for MatchMargin {
         match name {
             "calibrate" => Some(self.calibrate.to_string()),
             "null" => Some(self.null.to_string()),
+            "kernel" | "gamma" | "degree" | "coef0" => self.kernel.get(name),
             _ => settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol),
         }
     }
@@ -102,6 +112,7 @@ impl Method<Match> for MatchMargin {
         }
         match name {
             "null" => self.null = one_of("null", value, &SWITCH)?,
+            "kernel" | "gamma" | "degree" | "coef0" => search::set_kernel(name, value, &mut self.kernel)?,
             _ => self.calibrate = one_of("calibrate", value, &SWITCH)?,
         }
         Ok(())
@@ -109,7 +120,8 @@ impl Method<Match> for MatchMargin {
 
     /// Refuses settings that no text could have given.
     fn check(&self) -> Result<()> {
-        above_0("max_iter", self.max_iter)
+        above_0("max_iter", self.max_iter)?;
+        self.kernel.check()
     }
 
     search::searched!();
@@ -134,6 +146,7 @@ impl Learner for MatchMargin {
             path: PATH,
             growth: 2,
             calibrate: Some(self.calibrate),
+            kernel: self.kernel,
         }
     }
 

@@ -4,6 +4,8 @@ pub mod matcher;
 pub mod matchmap;
 pub mod matchmargin;
 pub(super) mod search;
+mod space;
+mod temperature;
 
 use crate::data::{self, Holds, MatchReading, MatchSet};
 use crate::error::Result;

@@ -1,21 +1,23 @@
 //! What both matchers share: problems with what is right of them, the choice of scaling and λ on validation problems, the
 //! temperature, and the last fit.
 
-use crate::data::scale::{Affine, Scale, Scaling};
+use crate::data::scale::{Scale, Scaling};
 use crate::data::{MatchSet, Truth};
 use crate::error::{Error, Result};
-use crate::method::matching::matcher::{MatchNotes, Matcher, Sums, candidate, graph_of, named, scorer, tells};
+use crate::kernel::Form;
+use crate::method::kernels::{KernelBy, KernelChoice, Shape};
+use crate::method::matching::matcher::{MatchNotes, Matcher, Sums, graph_of, named, tells};
+use crate::method::matching::space::{Space, Spec};
+use crate::method::matching::temperature::fit_temperature;
 use crate::method::{Choice, Match, Positive};
 use crate::metric::{Kind, Metric};
-use crate::score::Score;
 use crate::scorer::edges::{Edges, NULL_UNIT};
 use crate::scorer::rows;
 use crate::solver::run::{Report, Watch};
-use crate::structure::matching::{Engine, engine};
-use crate::surrogate::matching::{Case, MatchLikelihood, Right};
+use crate::structure::matching::Engine;
+use crate::surrogate::matching::Case;
 use crate::task::{Candidate, Chosen, Facts, Fitted, Inputs, Method, Setting, Training, both};
-use crate::traits::{Scorer, Stop, Surrogate};
-use rayon::prelude::*;
+use crate::traits::{Scorer, Stop};
 use serde_json::{Map, Value};
 
 /// `scale`, as matchers have it.
@@ -33,6 +35,26 @@ pub(in crate::method) const NULL: Setting = Setting {
     default: "false",
     help: "whether items may stay unmatched: what that is worth is learned, and moved to the best F1 of validation problems; false matches every item of the lesser side",
 };
+
+/// `kernel`, as matchers have it.
+pub(in crate::method) const KERNEL: Setting = Setting {
+    name: "kernel",
+    range: "linear, rbf, poly, laplace, intersection, chi2, auto",
+    default: "linear",
+    help: "what edges are scored by: linear, weights on their features; rbf exp(-gamma d2), poly (gamma <a,b> + coef0)^degree, laplace exp(-gamma d1), intersection and chi2 of values of at least 0, all by the distance from core edges; or auto: the best of linear and kernels by validation",
+};
+
+/// `gamma`, `degree` and `coef0`.
+pub(in crate::method) const SHAPE: [Setting; 3] = Shape::SETTINGS;
+
+/// A kernel as it is typed; of edges none is given.
+pub(in crate::method) fn set_kernel(name: &str, value: &str, kernel: &mut KernelChoice) -> Result<()> {
+    if (name, value) == ("kernel", "given") {
+        let known = KERNEL.range.split(", ");
+        return Err(Error::unknown("kernel", value, known));
+    }
+    kernel.set(name, value).map(drop)
+}
 
 /// A scaling as it is typed, where it is one of matchers alone.
 pub(in crate::method) fn set_scale(name: &str, value: &str, scale: &mut Choice<Scale>) -> bool {
@@ -58,6 +80,15 @@ const USUAL: f64 = 25.0;
 /// The scalings that are tried.
 const SCALES: [Scale; 2] = [Scale::Matched, Scale::None];
 
+/// Kernels that `kernel=auto` tries beside the linear one, with the scaling that serves that one best.
+const KERNELS: [Form; 4] = [Form::Rbf, Form::Laplace, Form::Chi2, Form::Intersection];
+
+/// Widths that are tried, in units of one over the median (squared) distance.
+const WIDTHS: [f64; 3] = [0.3, 1.0, 3.0];
+
+/// How much weaker the ridge of a kernel is: the variance of an edge is shared by many directions.
+const WEAKER: f64 = 0.1;
+
 /// What is left to choose, and from what.
 pub(in crate::method) struct MatchChoices {
     pub(in crate::method) scale: Choice<Scale>,
@@ -70,11 +101,17 @@ pub(in crate::method) struct MatchChoices {
     pub(in crate::method) growth: i32,
     /// Whether a temperature is fitted; nothing where scores are log-probabilities as they are.
     pub(in crate::method) calibrate: Option<bool>,
+    /// What edges are scored by.
+    pub(in crate::method) kernel: KernelChoice,
 }
 
 impl MatchChoices {
     pub(in crate::method) fn open(&self) -> bool {
-        self.lambda == Choice::Auto || self.scale == Choice::Auto
+        let KernelChoice { shape, by } = self.kernel;
+        self.lambda == Choice::Auto
+            || self.scale == Choice::Auto
+            || by == KernelBy::Auto
+            || shape.form.has_width() && shape.gamma == Choice::Auto
     }
 
     /// Whether problems have to be held out: for a choice, or for a temperature.
@@ -85,7 +122,44 @@ impl MatchChoices {
     pub(in crate::method) fn asked(&self) -> Map<String, Value> {
         let scale = if let Choice::Set(scale) = self.scale { scale.name() } else { "auto" };
         let lambda = if let Choice::Set(lambda) = self.lambda { lambda.get().into() } else { "auto".into() };
-        Map::from_iter([("scale".into(), scale.into()), ("lambda".into(), lambda)])
+        let mut asked = Map::from_iter([("scale".into(), scale.into()), ("lambda".into(), lambda)]);
+        asked.append(&mut self.kernel.asked());
+        asked
+    }
+
+    /// Whether a kernel was asked for, and what was taken is to be said.
+    fn kernels(&self) -> bool {
+        !self.kernel.is_linear()
+    }
+
+    /// A form with its widths under a scaling.
+    fn widths(&self, form: Form, scale: Scale) -> Vec<Spec> {
+        let shape = Shape { form, ..self.kernel.shape };
+        let widths = match shape.gamma {
+            Choice::Set(gamma) => vec![gamma.get()],
+            Choice::Auto if form.has_width() => WIDTHS.to_vec(),
+            Choice::Auto => vec![1.0],
+        };
+        widths.into_iter().map(|gamma| Spec { scale, kernel: Some((shape.form(), gamma)) }).collect()
+    }
+
+    /// What is tried before anything is known: scalings of the linear score, or of the kernel that is set.
+    fn specs(&self) -> Vec<Spec> {
+        let linear = self.kernel.by == KernelBy::Auto || self.kernel.shape.form == Form::Linear;
+        let of = |scale: Scale| match linear {
+            true => vec![Spec { scale, kernel: None }],
+            false => self.widths(self.kernel.shape.form, scale),
+        };
+        self.scales().into_iter().flat_map(of).collect()
+    }
+
+    /// What is fitted where nothing can be chosen.
+    fn usual(&self) -> Spec {
+        let scale = if let Choice::Set(scale) = self.scale { scale } else { Scale::Matched };
+        let KernelChoice { shape, by } = self.kernel;
+        let gamma = if let Choice::Set(gamma) = shape.gamma { gamma.get() } else { 1.0 };
+        let kernel = (by == KernelBy::Set && shape.form != Form::Linear).then(|| (shape.form(), gamma));
+        Spec { scale, kernel }
     }
 
     fn scales(&self) -> Vec<Scale> {
@@ -93,7 +167,8 @@ impl MatchChoices {
     }
 
     /// The λ that are tried, in units of how much the features of edges vary.
-    fn lambdas(&self, unit: f64) -> Vec<f64> {
+    fn lambdas(&self, spec: &Spec, unit: f64) -> Vec<f64> {
+        let unit = if spec.kernel.is_some() { WEAKER * unit } else { unit };
         match self.lambda {
             Choice::Set(lambda) => vec![lambda.get()],
             Choice::Auto => self.path.iter().map(|&lambda| pretty(lambda * unit)).collect(),
@@ -104,36 +179,6 @@ impl MatchChoices {
 /// A number with the rounding of its product with a power of ten taken off.
 fn pretty(x: f64) -> f64 {
     format!("{x:.3e}").parse().unwrap_or(x)
-}
-
-/// A scaling of the edges of a set, learned from some problems.
-fn scaling_of(scale: Scale, set: &MatchSet, units: &[u32]) -> Scaling {
-    if scale != Scale::Matched {
-        return Scaling::learn(scale, set, units);
-    }
-    let edges = units.iter().map(|&p| set.span(p as usize));
-    let matched = units.iter().flat_map(|&p| {
-        let start = set.span(p as usize).start;
-        set.problem(p as usize).matched().map(move |e| start + e..start + e + 1)
-    });
-    Scaling::Global(Affine::within(&set.features, &set.pieces(), matched, edges))
-}
-
-/// The power of ten next to the mean variance of the scaled columns over the edges of some problems; 1 where they are scaled to deviation 1.
-fn variation(scale: Scale, set: &MatchSet, units: &[u32]) -> f64 {
-    if matches!(scale, Scale::Global | Scale::Query) {
-        return 1.0;
-    }
-    let whole = Affine::standard(&set.features, &set.pieces(), units.iter().map(|&p| set.span(p as usize)));
-    let own = match scaling_of(scale, set, units) {
-        Scaling::Global(affine) => affine.factor,
-        _ if scale == Scale::Minmax => return 0.1,
-        _ => vec![1.0; whole.factor.len()],
-    };
-    let pairs = own.iter().zip(&whole.factor).filter(|(_, whole)| **whole > 0.0);
-    let varied: Vec<f64> = pairs.map(|(&own, &whole)| (f64::from(own) / f64::from(whole)).powi(2)).collect();
-    let mean = varied.iter().sum::<f64>() / varied.len().max(1) as f64;
-    if mean > 0.0 && mean.is_finite() { 10f64.powf(mean.log10().round()) } else { 1.0 }
 }
 
 /// By how much λ has to grow because problems are large, a power of ten: where the loss is a share of the items but scores are sums over them,
@@ -227,6 +272,7 @@ pub(in crate::method) use searched;
 /// A fit with the matcher that it gives.
 struct Outcome {
     matcher: Matcher,
+    spec: Spec,
     theta: Vec<f64>,
     at_zero: Option<f64>,
     lambda: f64,
@@ -276,12 +322,15 @@ pub(in crate::method) fn fit<L: Learner>(
     }
     (watch.tell)(0.0, "fitting");
     let cases = cases_of(data.set, &all, learner.null())?;
-    let scale = if let Choice::Set(scale) = choices.scale { scale } else { Scale::Matched };
+    let space = Space::new(choices.usual(), data.set, &all, data.seed)?;
     let lambda = match choices.lambda {
         Choice::Set(lambda) => lambda.get(),
-        Choice::Auto => pretty(choices.default * variation(scale, data.set, &all) * crowd(&cases, choices.growth)),
+        Choice::Auto => {
+            let weaker = if space.spec.kernel.is_some() { WEAKER } else { 1.0 };
+            pretty(choices.default * weaker * space.unit(data.set, &all) * crowd(&cases, choices.growth))
+        }
     };
-    let mut outcome = search.fit_one((&all, &cases), scale, lambda, None, false)?;
+    let mut outcome = search.fit_one((&all, &cases), &space, lambda, None, false)?;
     if choices.calibrate.is_some() {
         // without other problems the temperature can only be fitted on these
         outcome.matcher.temperature = search.temperature(&outcome, (&all, &cases))?;
@@ -325,22 +374,35 @@ struct Search<'a, L> {
 }
 
 impl<L: Learner> Search<'_, L> {
-    /// The best of all scalings and λ on the validation problems; of equals the one with the best likelihood, without one the first tried.
+    /// The best of all scalings, kernels and λ on the validation problems; of equals the one with the best likelihood, without one the first tried.
     fn choose(&self, train: &[u32], valid: &[u32]) -> Result<Fitted<Match>> {
         let by = self.by;
         let cases = cases_of(self.data.set, train, self.learner.null())?;
         let held = cases_of(self.data.set, valid, self.learner.null())?;
-        let scales = self.choices.scales();
-        let total = (scales.len() * self.choices.lambdas(1.0).len()) as f64;
+        let (mut specs, kernels) = (self.choices.specs(), self.choices.kernels());
+        let mut others = self.choices.kernel.by == KernelBy::Auto;
         let mut best: Option<(f64, Option<f64>, Outcome)> = None;
         let mut tried: Vec<Candidate> = vec![];
-        'all: for (tried_scales, &scale) in scales.iter().enumerate() {
+        let (mut at, mut refused) = (0, None);
+        'all: while at < specs.len() {
+            let spec = specs[at];
+            at += 1;
+            let space = match Space::new(spec, self.data.set, train, self.data.seed) {
+                // under another scaling, or another kernel, values may be those of histograms
+                Err(error @ Error::Data { .. }) if spec.kernel.is_some_and(|(form, _)| form.of_histograms()) => {
+                    refused = Some(error);
+                    continue;
+                }
+                space => space?,
+            };
             let (mut from, mut best_here, mut since) = (None, f64::INFINITY, 0);
-            let unit = variation(scale, self.data.set, train) * crowd(&cases, self.choices.growth);
-            for (step, lambda) in self.choices.lambdas(unit).into_iter().enumerate() {
-                let share = tried_scales as f64 / scales.len() as f64 + step as f64 / total;
+            let unit = space.unit(self.data.set, train) * crowd(&cases, self.choices.growth);
+            let lambdas = self.choices.lambdas(&spec, unit);
+            for (step, &lambda) in lambdas.iter().enumerate() {
+                let planned = specs.len() + if others { KERNELS.len() * WIDTHS.len() } else { 0 };
+                let share = ((at - 1) as f64 + step as f64 / lambdas.len() as f64) / planned as f64;
                 (self.watch.tell)(0.95 * share, "choosing");
-                let mut outcome = match self.fit_one((train, &cases), scale, lambda, from.take(), true) {
+                let mut outcome = match self.fit_one((train, &cases), &space, lambda, from.take(), true) {
                     Err(Error::Interrupted) if best.is_some() => break 'all,
                     other => other?,
                 };
@@ -357,7 +419,7 @@ impl<L: Learner> Search<'_, L> {
                 let value = outcome.matcher.evaluate_with(self.data.set, valid, &scaling, &[by])?.mean(0);
                 let mut nll = None;
                 let stopped = outcome.report.stop == Stop::Interrupted;
-                tried.push(candidate(scale, lambda, value));
+                tried.push(spec.candidate(lambda, kernels, value));
                 let loss = if by.is_loss() { value } else { -value };
                 let better = match &mut best {
                     None => true,
@@ -387,15 +449,21 @@ impl<L: Learner> Search<'_, L> {
                     break;
                 }
             }
+            // kernels are tried on the edges as they serve the linear score best
+            if let (true, Some((.., outcome))) = (others && at == specs.len(), &best) {
+                let scale = outcome.spec.scale;
+                specs.extend(KERNELS.into_iter().flat_map(|form| self.choices.widths(form, scale)));
+                others = false;
+            }
         }
-        let Some((.., mut outcome)) = best else { return Err(Error::Interrupted) };
-        let scale = outcome.matcher.inputs.scale;
-        let shift = outcome.shift;
+        let Some((.., mut outcome)) = best else { return Err(refused.unwrap_or(Error::Interrupted)) };
+        let (spec, shift) = (outcome.spec, outcome.shift);
         outcome.matcher.temperature = self.temperature(&outcome, (valid, &held))?;
         let chosen = self.choices.open().then(|| Chosen::new(by, &self.data.convention, valid.len(), tried));
         if !self.data.refit && !self.watch.stopped() {
             let temperature = outcome.matcher.temperature;
-            match self.fit_one((train, &cases), scale, outcome.lambda, Some(outcome.start()), false) {
+            let space = Space::new(spec, self.data.set, train, self.data.seed)?;
+            match self.fit_one((train, &cases), &space, outcome.lambda, Some(outcome.start()), false) {
                 Err(Error::Interrupted) => {}
                 other => {
                     outcome = other?;
@@ -413,7 +481,10 @@ impl<L: Learner> Search<'_, L> {
         (self.watch.tell)(0.95, "fitting on training and validation");
         let both = both(train, valid);
         let cases = cases_of(self.data.set, &both, self.learner.null())?;
-        let mut last = match self.fit_one((&both, &cases), scale, outcome.lambda, Some(outcome.start()), false) {
+        let space = Space::new(spec, self.data.set, &both, self.data.seed)?;
+        // other core edges have other coordinates
+        let start = spec.kernel.is_none().then(|| outcome.start());
+        let mut last = match self.fit_one((&both, &cases), &space, outcome.lambda, start, false) {
             Err(Error::Interrupted) => {
                 outcome.report.stop = Stop::Interrupted;
                 return Ok(self.fitted(train, outcome, chosen, false));
@@ -474,26 +545,25 @@ impl<L: Learner> Search<'_, L> {
     fn fit_one(
         &self,
         (units, cases): (&[u32], &[Case]),
-        scale: Scale,
+        space: &Space,
         lambda: f64,
         from: Option<Start>,
         choosing: bool,
     ) -> Result<Outcome> {
         let (set, data) = (self.data.set, self.data);
-        let scaling = scaling_of(scale, set, units);
-        let edges = scorer(set, units, &scaling, self.learner.null());
+        let edges = space.edges(set, units, self.learner.null());
         let stage = Stage { scorer: &edges, cases, lambda, seed: data.seed, choosing };
         let Solved { theta, at_zero, report, sums } = self.learner.solve(&stage, from, self.watch)?;
-        let d = set.features.cols();
+        let d = space.dim(set);
         let matcher = Matcher {
-            score: Score::Linear(theta[..d].to_vec()),
+            score: space.score(&theta[..d]),
             null: self.learner.null().then(|| NULL_UNIT * theta[d]),
             temperature: self.choices.calibrate.is_none().then_some(1.0),
             engine: self.learner.engine(),
-            inputs: Inputs::new(&set.columns, &data.filled, scale, scaling.global()),
+            inputs: Inputs::new(&set.columns, &data.filled, space.spec.scale, space.scaling.global()),
             seed: data.seed,
         };
-        Ok(Outcome { matcher, theta, at_zero, lambda, shift: 0.0, report, sums })
+        Ok(Outcome { matcher, spec: space.spec, theta, at_zero, lambda, shift: 0.0, report, sums })
     }
 
     /// The temperature of an outcome, fitted on some problems unless it is not wanted. A likelihood needs one as well where its λ was chosen by another
@@ -504,18 +574,24 @@ impl<L: Learner> Search<'_, L> {
         }
         let set = self.data.set;
         let scaling = outcome.matcher.inputs.scaling(set, units);
-        let edges = scorer(set, units, &scaling, self.learner.null());
-        // the null may have been moved since
+        // with the null, which may have been moved since
         let Matcher { score, null, .. } = &outcome.matcher;
-        let theta: Vec<f64> = score.weights().iter().copied().chain(null.map(|null| null / NULL_UNIT)).collect();
-        fit_temperature(&edges, cases, &theta).map(Some)
+        let null = null.map_or(0.0, |null| NULL_UNIT * (null / NULL_UNIT));
+        let rows = rows::Rows::new(set, units, &scaling);
+        let mut work = rows::Work::default();
+        let one = |(n, case): (usize, &Case)| {
+            let (mut s, p) = (vec![null; case.graph.table()], units[n] as usize);
+            score.unit(&rows, n, &set.problem(p).name, &mut s[..set.span(p).len()], &mut work);
+            s
+        };
+        let all: Vec<Vec<f64>> = cases.iter().enumerate().map(one).collect();
+        fit_temperature(cases, &all).map(Some)
     }
 
     fn fitted(&self, units: &[u32], outcome: Outcome, chosen: Option<Chosen>, refit: bool) -> Fitted<Match> {
         let (set, learner) = (self.data.set, self.learner);
         let mut settings = learner.used();
-        settings.insert("scale".into(), outcome.matcher.inputs.scale.name().into());
-        settings.insert("lambda".into(), outcome.lambda.into());
+        settings.append(&mut outcome.spec.settings(outcome.lambda, self.choices.kernels()));
         let count = |right: &dyn Fn(u32) -> bool| units.iter().filter(|&&p| right(p)).count();
         let facts = Facts {
             method: learner.name().into(),
@@ -538,72 +614,6 @@ impl<L: Learner> Search<'_, L> {
         };
         Fitted { model: outcome.matcher, facts, journal: None }
     }
-}
-
-/// The temperature at which the right matchings are most likely.
-///
-/// ```text
-/// min over T of  mean of  log Σ_y exp(score(y)/T) − score(right)/T
-/// ```
-///
-/// where of K right matches in all one in (K + 2)² is taken to be drawn at random, so that few problems without a fault do not make
-/// everything certain; with many that doubt is gone. It is convex in 1/T: the sign of the slope there is followed by halving, to half a hundredth. Between 1/1000 and 1000 times the spread of the scores.
-fn fit_temperature(edges: &Edges, cases: &[Case], theta: &[f64]) -> Result<f64> {
-    let all = scores_of(edges, cases, theta);
-    let count = all.iter().map(Vec::len).sum::<usize>().max(1) as f64;
-    let mean = all.iter().flatten().sum::<f64>() / count;
-    let spread = (all.iter().flatten().map(|s| (s - mean).powi(2)).sum::<f64>() / count).sqrt();
-    if spread.partial_cmp(&0.0) != Some(std::cmp::Ordering::Greater) {
-        return Ok(1.0);
-    }
-    let loss = MatchLikelihood { cases, engines: vec![Engine::Auto; cases.len()] };
-    let doubt = ((cases.iter().map(|case| case.graph.lesser()).sum::<usize>() + 2) as f64).powi(-2);
-    // the mean score of a matching at random: balanced weights are enough for that
-    let mut work = engine::Work::default();
-    let mut random = vec![];
-    for (case, s) in cases.iter().zip(&all) {
-        let mut p = vec![0.0; s.len()];
-        let engine = if case.graph.null() { Engine::Bethe } else { Engine::Sinkhorn };
-        engine::log_sum(engine, &case.graph, &vec![0.0; s.len()], 0, &mut work, &mut p)?;
-        random.push(p.iter().zip(s).map(|(p, s)| p * s).sum::<f64>());
-    }
-    // the slope of the mean loss by 1/T
-    let slope = |inverse: f64| -> Result<f64> {
-        let one = |work: &mut engine::Work, (n, s): (usize, &Vec<f64>)| {
-            let warm: Vec<f64> = s.iter().map(|s| s * inverse).collect();
-            let mean = |table: &[f64]| table.iter().zip(s).map(|(x, s)| x * s).sum::<f64>();
-            let mut p = vec![0.0; s.len()];
-            loss.sum(n, &warm, &mut p, work)?;
-            let now = mean(&p);
-            let right = match &cases[n].right {
-                Right::Matching(edges) => cases[n].graph.score(s, edges),
-                Right::Among(_) => {
-                    loss.value(n, &warm, &mut p, work)?;
-                    now - mean(&p)
-                }
-            };
-            Ok(now - (1.0 - doubt) * right - doubt * random[n])
-        };
-        let slopes: Result<Vec<f64>> = all.par_iter().enumerate().map_init(engine::Work::default, one).collect();
-        Ok(slopes?.iter().sum())
-    };
-    // doubling away from 1/spread until the slope changes its sign, then halving
-    let mut low = 1.0 / spread;
-    let mut high = low;
-    if slope(low)? < 0.0 {
-        while high * spread < 1e3 && slope(high)? < 0.0 {
-            (low, high) = (high, 2.0 * high);
-        }
-    } else {
-        while low * spread > 1e-3 && slope(low)? >= 0.0 {
-            (low, high) = (0.5 * low, low);
-        }
-    }
-    while high / low > 1.005 {
-        let middle = (low * high).sqrt();
-        if slope(middle)? < 0.0 { low = middle } else { high = middle }
-    }
-    Ok(1.0 / (low * high).sqrt())
 }
 
 #[cfg(test)]

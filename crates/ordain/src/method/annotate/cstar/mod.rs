@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::kernel::Form;
 use crate::method::annotate::annotator::{Annotator, Trainer};
 use crate::method::annotate::stage::Stage;
-use crate::method::kernels::Shape;
+use crate::method::kernels::{KernelBy, KernelChoice};
 use crate::method::settings::{SWITCH, above_0, count, lambda, name_of, one_of, positive, serves, shown_number};
 use crate::method::{Annotate, Choice, Positive};
 use crate::metric::{Kind, Metric};
@@ -65,22 +65,6 @@ pub enum LabelLoss {
     PrecisionAt(usize),
 }
 
-/// What items are compared by.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LabelKernel {
-    /// The kernel; linear for weights on features.
-    pub shape: Shape,
-    /// Whether the best kernel is found by validation instead.
-    pub auto: bool,
-}
-
-impl LabelKernel {
-    /// This kernel, with its width by scores of unseen items.
-    pub const fn new(form: Form) -> Self {
-        Self { shape: Shape::new(form), auto: false }
-    }
-}
-
 /// How features are scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabelScale {
@@ -123,7 +107,7 @@ pub struct CStar {
     /// What labels are scored by.
     pub features: LabelFeatures,
     /// The kernel of classifiers and of direct features.
-    pub kernel: LabelKernel,
+    pub kernel: KernelChoice,
     /// Strength of the ridge on what scores labels.
     pub lambda: Choice<Positive>,
     /// Strength of the ridge on links.
@@ -147,7 +131,7 @@ impl Default for CStar {
             core_by: CoreBy::Joint,
             trainer: Trainer::Likelihood,
             features: LabelFeatures::Scores,
-            kernel: LabelKernel::new(Form::Linear),
+            kernel: KernelChoice::new(Form::Linear),
             lambda: Choice::Auto,
             link_lambda: Choice::Auto,
             count_bias: true,
@@ -192,7 +176,9 @@ impl CStar {
         }
         settings.insert("trainer".into(), name_of(&self.trainer, &TRAINERS).into());
         settings.insert("features".into(), name_of(&self.features, &FEATURES).into());
-        if let Some(kernel) = &stage.kernel {
+        if self.kernel.by == KernelBy::Given {
+            settings.insert("kernel".into(), "given".into());
+        } else if let Some(kernel) = &stage.kernel {
             settings.append(&mut self.kernel.shape.settings());
             if self.kernel.shape.form.has_width() {
                 settings.insert("gamma".into(), kernel.gamma.into());
@@ -306,7 +292,7 @@ impl Method<Annotate> for CStar {
     /// ```
     fn check(&self) -> Result<()> {
         self.max_iter.map_or(Ok(()), |steps| above_0("max_iter", steps))?;
-        self.kernel.check(self.features)?;
+        self.check_kernel()?;
         let named = matches!(self.core, None | Some(Core::Names(_)));
         serves("core_by", self.core_by != CoreBy::Joint, !named, "a core by its size", "labels by name, or no core")?;
         let size = match &self.core {
@@ -331,7 +317,7 @@ impl Method<Annotate> for CStar {
     }
 
     fn chooses(&self) -> bool {
-        self.kernel.auto
+        self.kernel.by == KernelBy::Auto
             || self.lambda == Choice::Auto
             || self.core == Some(Core::Auto)
             || self.link_lambda == Choice::Auto && self.core.as_ref().is_some_and(|core| *core != Core::Size(0))
@@ -347,7 +333,7 @@ impl Method<Annotate> for CStar {
 
     fn learn(&self, data: &Training<'_, Annotate>, watch: &Watch) -> Result<Fitted<Annotate>> {
         let (train, valid) = data.parts(self.chooses());
-        if self.kernel.auto {
+        if self.kernel.by == KernelBy::Auto {
             return self.choose_kernel(data, &train, &valid, watch);
         }
         if !self.chooses() || !valid.iter().any(|&i| data.set.tells(i as usize)) {

@@ -1,7 +1,7 @@
 //! The settings of a c-star model chosen by validation, one after another.
 
 use super::solve::Solved;
-use super::{CStar, Core, CoreBy, LabelKernel};
+use super::{CStar, Core, CoreBy};
 use crate::data::LabelSet;
 use crate::error::{Error, Result};
 use crate::kernel::Form;
@@ -9,7 +9,6 @@ use crate::method::annotate::annotator::Trainer;
 use crate::method::annotate::core_choice::choose_core;
 use crate::method::annotate::core_rest::rest_steps;
 use crate::method::annotate::stage::Stage;
-use crate::method::kernels::Shape;
 use crate::method::{Annotate, Choice, Positive};
 use crate::metric::Metric;
 use crate::solver::run::Watch;
@@ -64,10 +63,7 @@ impl CStar {
             Choice::Auto => "auto".into(),
         };
         let mut asked = Map::from_iter([("lambda".into(), number(self.lambda))]);
-        if self.kernel != CStar::default().kernel {
-            asked.insert("kernel".into(), self.kernel.get("kernel").into());
-            asked.insert("gamma".into(), number(self.kernel.shape.gamma));
-        }
+        asked.append(&mut self.kernel.asked());
         if let Some(core) = &self.core {
             let core = match core {
                 Core::Auto => "auto".into(),
@@ -136,10 +132,7 @@ impl CStar {
         valid: &[u32],
         watch: &Watch,
     ) -> Result<Fitted<Annotate>> {
-        let with = |form: Form| Self {
-            kernel: LabelKernel { shape: Shape { form, ..self.kernel.shape }, auto: false },
-            ..self.clone()
-        };
+        let with = |form: Form| Self { kernel: self.kernel.with(form), ..self.clone() };
         let by = data.by(self);
         let (mut tried, mut best) = (vec![], None);
         if valid.iter().any(|&i| data.set.tells(i as usize)) {

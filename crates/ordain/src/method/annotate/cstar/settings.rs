@@ -1,10 +1,9 @@
 //! What can be set of the c-star model, in words.
 
-use super::{CStar, Core, CoreBy, LabelFeatures, LabelKernel, LabelLoss, LabelScale};
+use super::{CStar, Core, CoreBy, LabelFeatures, LabelLoss, LabelScale};
 use crate::error::{Error, Result};
-use crate::kernel::Form;
 use crate::method::annotate::annotator::Trainer;
-use crate::method::kernels::Shape;
+use crate::method::kernels::{KernelBy, Shape};
 use crate::structure::star::{MOST_MAX, MOST_SUM};
 use crate::task::Setting;
 use std::fmt;
@@ -38,9 +37,9 @@ macro_rules! settings {
             },
             Setting {
                 name: "kernel",
-                range: "linear, rbf, poly, laplace, intersection, chi2, auto",
+                range: "linear, rbf, poly, laplace, intersection, chi2, auto, given",
                 default: "linear",
-                help: "what items are compared by, in classifiers and in direct features: linear, rbf exp(-gamma d2), poly (gamma <a,b> + coef0)^degree, laplace exp(-gamma d1), intersection and chi2 of histograms (values of at least 0), or auto: the best of them by validation",
+                help: "what items are compared by, in classifiers and in direct features: linear, rbf exp(-gamma d2), poly (gamma <a,b> + coef0)^degree, laplace exp(-gamma d1), intersection and chi2 of histograms (values of at least 0), auto: the best of them by validation, or given: the data are a Gram matrix, a column per training item",
             },
             Shape::SETTINGS[0],
             Shape::SETTINGS[1],
@@ -141,33 +140,24 @@ impl fmt::Display for Core {
     }
 }
 
-impl LabelKernel {
-    /// Sets it, if it is one of its settings.
-    pub(super) fn set(&mut self, name: &str, value: &str) -> Result<bool> {
-        if name == "kernel" && value == "auto" {
-            self.auto = true;
-            return Ok(true);
-        }
-        self.auto &= name != "kernel";
-        self.shape.set(name, value)
-    }
-
-    /// One of its settings as text.
-    pub(super) fn get(&self, name: &str) -> Option<String> {
-        if name == "kernel" && self.auto { Some("auto".into()) } else { self.shape.get(name) }
-    }
-
-    /// Refuses what makes no sense together.
-    pub(super) fn check(&self, features: LabelFeatures) -> Result<()> {
-        let given = features == LabelFeatures::Given && (self.auto || self.shape.form != Form::Linear);
-        if given {
+impl CStar {
+    /// Refuses a kernel that makes no sense with the other settings.
+    pub(super) fn check_kernel(&self) -> Result<()> {
+        if self.features == LabelFeatures::Given && !self.kernel.is_linear() {
             return Err(Error::Setting {
                 name: "kernel".into(),
                 expected: "linear with features=given: scores that the data give have no kernel".into(),
-                found: self.get("kernel").unwrap_or_default(),
+                found: self.kernel.get("kernel").unwrap_or_default(),
             });
         }
-        if self.auto { Shape { form: Form::Rbf, ..self.shape }.check() } else { self.shape.check() }
+        if self.kernel.by == KernelBy::Given && self.scale == LabelScale::Global {
+            return Err(Error::Setting {
+                name: "scale".into(),
+                expected: "auto or none with kernel=given: a Gram matrix is taken as it is".into(),
+                found: "global".into(),
+            });
+        }
+        self.kernel.check()
     }
 }
 
