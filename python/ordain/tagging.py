@@ -23,6 +23,9 @@ Names: TypeAlias = np.ndarray[Any, np.dtype[np.object_]]
 
 __all__ = ["CStar", "Independent", "Question"]
 
+# a kernel that is given: the columns of X are the kernel with each training item (scikit-learn says "precomputed")
+_GIVEN = ("given", "precomputed")
+
 
 @dataclass(frozen=True)
 class Question:
@@ -60,7 +63,14 @@ class Tagger(Estimator):
         tags.target_tags.two_d_labels = True
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = False
+        tags.input_tags.pairwise = getattr(self, "kernel", "linear") in _GIVEN
         return tags
+
+    def _settings(self) -> list[tuple[str, str]]:
+        settings = dict(super()._settings())
+        if settings.get("kernel") in _GIVEN:
+            settings["kernel"] = "given"
+        return list(settings.items())
 
     def fit(
         self,
@@ -344,7 +354,9 @@ class CStar(Tagger):
     f(t) = Σ_{i in t} s_i + Σ_{pairs in t that touch the core} g_ij
     ```
     Fitted by its exact likelihood, with probabilities of labels, or by margin. Cost O(2^C N k) for each item and step
-    with a core of C of N labels. Parameters are those of `ordain fit cstar --help`; `core` may be a list of names.
+    with a core of C of N labels. Parameters are those of `ordain fit cstar --help`; `core` may be a list of names. With
+    `kernel="given"` (or `"precomputed"`) `X` is a Gram matrix: in `fit` the kernel of the items with one another, in
+    `predict` that of each item with every training item.
 
     >>> import numpy as np
     >>> from ordain import CStar

@@ -86,6 +86,9 @@ pub(crate) struct Fit {
     pub(crate) rules: Rules,
     #[arg(long, help = crate::plan::resume_help())]
     pub(crate) resume: bool,
+    /// Of kernel=given: the kernel of the items with one another, .npy (rows and columns in the order of the items) or a table with the id of an item first and a column for each item by its id
+    #[arg(long, value_name = "FILE", conflicts_with = "valid")]
+    pub(crate) gram: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
@@ -197,6 +200,9 @@ pub(crate) struct Predict {
     /// Of quadrank: places that are known beforehand, a table with the columns qid, docid and place (from 1)
     #[arg(long, value_name = "FILE")]
     pub(crate) pin: Option<PathBuf>,
+    /// Of a model with kernel=given: the kernel of the items with its training items, .npy or a table with the id of an item first and a column for each training item by its id
+    #[arg(long, value_name = "FILE")]
+    pub(crate) gram: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
@@ -230,6 +236,9 @@ pub(crate) struct Evaluate {
     pub(crate) pin: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) metrics: Metrics,
+    /// Of a model with kernel=given: the kernel of the items with its training items, .npy or a table with the id of an item first and a column for each training item by its id
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scores", "feature", "run"])]
+    pub(crate) gram: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
@@ -343,6 +352,9 @@ pub(crate) struct Compare {
     pub(crate) asking: Asking,
     #[command(flatten)]
     pub(crate) metrics: Metrics,
+    /// Of kernel=given: the kernel of the items with one another, .npy (rows and columns in the order of the items) or a table with the id of an item first and a column for each item by its id
+    #[arg(long, value_name = "FILE", requires = "cv")]
+    pub(crate) gram: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
@@ -480,6 +492,9 @@ pub(crate) struct Simulate {
     /// Write an HTML report with the curves
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Of a model with kernel=given: the kernel of the items with its training items, .npy or a table with the id of an item first and a column for each training item by its id
+    #[arg(long, value_name = "FILE")]
+    pub(crate) gram: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -510,6 +525,9 @@ pub(crate) struct Ask {
     /// Seed of the random strategy
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) seed: u64,
+    /// Of a model with kernel=given: the kernel of the items with its training items, .npy or a table with the id of an item first and a column for each training item by its id
+    #[arg(long, value_name = "FILE")]
+    pub(crate) gram: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }

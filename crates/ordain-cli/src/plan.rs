@@ -4,9 +4,10 @@ use crate::args;
 use anyhow::Result;
 use ordain::ask::Strategy;
 use ordain::data::{Holds, LabelReading, MatchReading, Missing, PointFeature, RankReading, Roles};
-use ordain::method::{Annotate, AnyMethod, Match, Rank};
+use ordain::method::{Annotate, AnyMethod, KernelBy, Match, Rank};
 use ordain::metric::{Convention, Discount, Empty, Gain, Metric, Short, Ties};
 use ordain::task::{Task, Words};
+use std::path::Path;
 
 /// A mistake in what was typed: exit code 2.
 #[derive(Debug)]
@@ -166,10 +167,30 @@ fn columns(task: &Words, columns: &args::Columns, reading: &args::Reading) -> Re
     allow(task, &given.map(|(option, value)| (option, value.is_some())))
 }
 
+/// Refuses a kernel that is given where a method takes none, and a method that takes one where none is given.
+pub(crate) fn check_gram(gram: Option<&Path>, methods: &[AnyMethod]) -> Result<()> {
+    let given = |method: &AnyMethod| match method {
+        AnyMethod::Annotate(method) => method.kernel.by == KernelBy::Given,
+        _ => false,
+    };
+    for method in methods {
+        let text = match (given(method), gram.is_some()) {
+            (true, false) => "kernel=given: give the kernel of the items with one another, --gram FILE".to_owned(),
+            (false, true) => {
+                format!("--gram is for kernel=given of cstar and independent; {} has another", method.name())
+            }
+            _ => continue,
+        };
+        return Err(Usage(text).into());
+    }
+    Ok(())
+}
+
 /// What can be refused of a fit before any file is read.
 pub(crate) fn check_fit(args: &args::Fit, method: &AnyMethod) -> Result<()> {
     allow(method.task(), &points(&args.points))?;
     columns(method.task(), &args.columns, &args.reading)?;
+    check_gram(args.gram.as_deref(), std::slice::from_ref(method))?;
     if args.resume && !method.resumes() && method.task().file != Holds::Queries {
         return Err(Usage(format!(
             "--resume: {} cannot go on from an interrupted model: leave it out and fit anew",

@@ -16,8 +16,14 @@ pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
 
 fn explain<T: Show>(fitted: &Fitted<T>, args: &Explain, screen: &Screen) -> Result<()> {
     plan::check_explain(args, T::WORDS)?;
-    let given =
-        Given { reading: &args.reading, columns: &Columns::default(), points: &args.points, only: &[], pins: None };
+    let given = Given {
+        reading: &args.reading,
+        columns: &Columns::default(),
+        points: &args.points,
+        only: &[],
+        pins: None,
+        gram: None,
+    };
     let ready = files::read_for(fitted, std::slice::from_ref(&args.data), &given, screen)?;
     if args.query.is_none() && ready.set().len() != 1 {
         plan::explained(None)?;

@@ -120,7 +120,20 @@ pub(super) fn read_for<T: Show>(
 ) -> Result<Ready<'static, T>> {
     let model = &fitted.model;
     agree(fitted, given)?;
-    let (set, _) = read::<T>(&[paths.to_vec()], &T::reading_for(model, given), "this model", given)?;
+    let wants = fitted.facts.settings.get("kernel").is_some_and(|kernel| kernel == "given");
+    match (wants, given.gram) {
+        (true, None) => {
+            let text =
+                "this model has kernel=given: it wants the kernel of the items with its training items, --gram FILE";
+            return Err(Usage(text.into()).into());
+        }
+        (false, Some(_)) => return Err(Usage("--gram is for models with kernel=given: leave it out".into()).into()),
+        _ => {}
+    }
+    let (mut set, _) = read::<T>(&[paths.to_vec()], &T::reading_for(model, given), "this model", given)?;
+    if let Some(gram) = given.gram {
+        set = T::with_gram(set, gram, Some(&model.inputs().columns.names))?;
+    }
     let name = named(paths);
     T::warn_of_set(&set, given, &name, screen);
     let ready = model.prepare_owned(set).map_err(|error| anyhow::Error::from(error).context(name.clone()))?;

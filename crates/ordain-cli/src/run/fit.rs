@@ -38,13 +38,23 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
 }
 
 fn fit<T: Show<Method = M>, M: Method<T>>(method: &M, args: &Fit, screen: &Screen) -> Result<()> {
-    let given = Given { reading: &args.reading, columns: &args.columns, points: &args.points, only: &[], pins: None };
+    let given = Given {
+        reading: &args.reading,
+        columns: &args.columns,
+        points: &args.points,
+        only: &[],
+        pins: None,
+        gram: args.gram.as_deref(),
+    };
     let (by, convention) = plan::choose_by(&args.choosing, &args.rules, T::WORDS)?;
     let how = T::reading(&given)?;
     let parts: Vec<Vec<PathBuf>> =
         std::iter::once(args.train.clone()).chain(args.valid.iter().map(|file| vec![file.clone()])).collect();
     let start = Instant::now();
     let (mut set, train, valid) = files::read_training::<T>(&parts, &how, method.name(), &given)?;
+    if let Some(gram) = given.gram {
+        set = T::with_gram(set, gram, None)?;
+    }
     files::say_columns(set.columns(), &given, screen)?;
     files::need_truth::<T>(&set, &args.train)?;
     T::check_set(&set, &given)?;

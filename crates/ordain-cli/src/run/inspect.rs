@@ -60,7 +60,14 @@ struct Seconds {
 
 fn data<T: Show>(args: &Inspect, screen: &Screen) -> Result<()> {
     plan::check_inspect(args, T::WORDS)?;
-    let given = Given { reading: &args.reading, columns: &args.columns, points: &args.points, only: &[], pins: None };
+    let given = Given {
+        reading: &args.reading,
+        columns: &args.columns,
+        points: &args.points,
+        only: &[],
+        pins: None,
+        gram: None,
+    };
     let start = Instant::now();
     let paths = std::slice::from_ref(&args.file);
     let (set, _) = files::read::<T>(&[paths.to_vec()], &T::reading(&given)?, "this task", &given)?;

@@ -23,6 +23,7 @@ fn predict<T: Show>(fitted: &Fitted<T>, args: &Predict, screen: &Screen) -> Resu
         points: &args.points,
         only: &[],
         pins: args.pin.as_deref(),
+        gram: args.gram.as_deref(),
     };
     let ready = files::read_for(fitted, std::slice::from_ref(&args.data), &given, screen)?;
     screen.data(&T::predicted(&fitted.model, &ready, args, screen)?)

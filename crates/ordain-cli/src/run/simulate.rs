@@ -109,6 +109,7 @@ fn subject(
         points: &Points::default(),
         only: &[],
         pins: None,
+        gram: args.gram.as_deref(),
     };
     let ready = files::read_for(model, std::slice::from_ref(&args.data), &given, screen)?;
     let set = ready.set();

@@ -33,9 +33,14 @@ impl Show for Annotate {
             labels: given.reading.labels.clone(),
             known,
             roles: model.inputs.columns.roles.clone(),
-            model: Some(model.inputs.given().to_vec()),
+            // features of the file play no part beside a kernel that is given
+            model: given.gram.is_none().then(|| model.inputs.given().to_vec()),
             ..LabelReading::default()
         }
+    }
+
+    fn with_gram(set: LabelSet, gram: &Path, training: Option<&[String]>) -> ordain::Result<LabelSet> {
+        set.with_gram(gram, training)
     }
 
     fn missing(how: &LabelReading) -> Missing {

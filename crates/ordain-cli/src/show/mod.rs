@@ -35,6 +35,8 @@ pub(crate) struct Given<'a> {
     pub(crate) only: &'a [Split],
     /// Of rankings: places that are known beforehand.
     pub(crate) pins: Option<&'a Path>,
+    /// Of labels: the kernel with training items, in place of features.
+    pub(crate) gram: Option<&'a Path>,
 }
 
 /// What the command line needs of a task beside its answers: how options are read, and answers as text.
@@ -53,6 +55,10 @@ pub(crate) trait Show: Answers {
         let mut units = ranges.into_iter().map(|range| range.map(|unit| unit as u32).collect::<Vec<u32>>());
         let train = units.next().unwrap_or_default();
         Ok((set, train, units.next()))
+    }
+    /// The set with a kernel in place of its features, by the ids of the training items of a model, or of its own items.
+    fn with_gram(set: Self::Set, _gram: &Path, _training: Option<&[String]>) -> ordain::Result<Self::Set> {
+        Ok(set)
     }
     /// What gaps mean.
     fn missing(how: &Self::Reading) -> Missing;

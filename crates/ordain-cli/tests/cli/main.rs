@@ -14,6 +14,7 @@ mod fit;
 mod formats;
 mod gates;
 mod golden;
+mod gram;
 mod interrupt;
 mod items;
 mod kernel_gates;

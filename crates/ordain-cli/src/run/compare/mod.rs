@@ -168,6 +168,7 @@ pub(super) fn run_and_tell(args: &Compare, screen: &Screen) -> Result<Vec<f64>> 
         let asked = !args.metrics.metric.is_empty();
         crate::show::measurable(false, method.name(), &mut measures.metrics, asked)?;
     }
+    plan::check_gram(args.gram.as_deref(), &methods)?;
     let questions = plan::questions(&args.asking, &methods)?;
     args.metrics.report.as_deref().map(check_output).transpose()?;
     let entry = |(label, method): (&String, &AnyMethod)| Entry::new(label, method, &measures.metrics);
@@ -192,7 +193,14 @@ fn compare<T: Round>(
     (measures, questions): (&Measures, Option<Questions>),
     screen: &Screen,
 ) -> Result<Vec<f64>> {
-    let given = Given { reading: &args.reading, columns: &args.columns, points: &args.points, only: &[], pins: None };
+    let given = Given {
+        reading: &args.reading,
+        columns: &args.columns,
+        points: &args.points,
+        only: &[],
+        pins: None,
+        gram: args.gram.as_deref(),
+    };
     let how = T::reading(&given)?;
     let choose_by = plan::choose_by(&args.choosing, &args.metrics.rules, T::WORDS)?;
     let mut protocol = Protocol {
@@ -337,7 +345,10 @@ fn gives_probabilities(method: &AnyMethod) -> bool {
 /// The rounds that are asked for.
 fn rounds<T: Round>(args: &Compare, how: &T::Reading, given: &Given) -> Result<Rounds<T>> {
     let read = |parts: &[Vec<PathBuf>]| -> Result<(T::Set, Vec<Range<usize>>)> {
-        let (set, ranges) = files::read::<T>(parts, how, "the method", given)?;
+        let (mut set, ranges) = files::read::<T>(parts, how, "the method", given)?;
+        if let Some(gram) = given.gram {
+            set = T::with_gram(set, gram, None)?;
+        }
         T::check_set(&set, given)?;
         Ok((set, ranges))
     };
@@ -504,10 +515,12 @@ impl Entry {
     /// The settings that the data chose, fold by fold.
     fn chosen(&self) -> Vec<Map<String, Value>> {
         let of = |trained: &Trained| {
-            let tried = trained.chosen.as_ref().and_then(|chosen| chosen.candidates.first());
-            let names = tried.map(|c| c.settings.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
-            let mut map: Map<String, Value> =
-                names.into_iter().map(|name| (name.clone(), trained.settings[&name].clone())).collect();
+            let mut map = Map::new();
+            for candidate in trained.chosen.iter().flat_map(|chosen| &chosen.candidates) {
+                for name in candidate.settings.keys().filter(|name| trained.settings.contains_key(*name)) {
+                    map.insert(name.clone(), trained.settings[name].clone());
+                }
+            }
             if let Some(core) = &trained.core {
                 map.insert("core".into(), core.clone().into());
             }

@@ -1,6 +1,7 @@
 //! Items with labels.
 
 mod arff;
+mod gram;
 mod label_xml;
 pub(in crate::data) mod multilabel;
 mod read;
