@@ -89,6 +89,9 @@ pub(crate) struct Fit {
     /// Of kernel=given: the kernel of the items with one another, .npy (rows and columns in the order of the items) or a table with the id of an item first and a column for each item by its id
     #[arg(long, value_name = "FILE", conflicts_with = "valid")]
     pub(crate) gram: Option<PathBuf>,
+    /// Of quadrank: links between documents, a table with the columns qid, doc_a, doc_b and a column for each feature of the pair; link of a pair = v times its features, and v is learned
+    #[arg(long, value_name = "FILE")]
+    pub(crate) links: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
@@ -203,6 +206,9 @@ pub(crate) struct Predict {
     /// Of a model with kernel=given: the kernel of the items with its training items, .npy or a table with the id of an item first and a column for each training item by its id
     #[arg(long, value_name = "FILE")]
     pub(crate) gram: Option<PathBuf>,
+    /// Of a model that was fitted with --links: the features of pairs of documents, as there (qid, doc_a, doc_b, features)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) links: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
@@ -234,6 +240,9 @@ pub(crate) struct Evaluate {
     /// Of a model by quadrank: places that are known beforehand, a table with the columns qid, docid and place (from 1)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scores", "feature", "run"])]
     pub(crate) pin: Option<PathBuf>,
+    /// Of a model that was fitted with --links: the features of pairs of documents, as there (qid, doc_a, doc_b, features)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scores", "feature", "run"])]
+    pub(crate) links: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) metrics: Metrics,
     /// Of a model with kernel=given: the kernel of the items with its training items, .npy or a table with the id of an item first and a column for each training item by its id
@@ -348,6 +357,9 @@ pub(crate) struct Compare {
     /// Fit again on training and validation after a choice [default: except with --folds]
     #[arg(long, conflicts_with = "no_refit")]
     pub(crate) refit: bool,
+    /// Of quadrank: links between documents, a table with the columns qid, doc_a, doc_b and a column for each feature of the pair; link of a pair = v times its features, and v is learned
+    #[arg(long, value_name = "FILE")]
+    pub(crate) links: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) asking: Asking,
     #[command(flatten)]
@@ -408,6 +420,9 @@ pub(crate) struct Explain {
     /// The document, label or right item below [default: the second of the ranking, or the next best candidate]
     #[arg(long)]
     pub(crate) below: Option<String>,
+    /// Of a model that was fitted with --links: the features of pairs of documents, as there (qid, doc_a, doc_b, features)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) links: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]

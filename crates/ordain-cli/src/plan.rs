@@ -112,6 +112,16 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
+        option: "--links",
+        tasks: &[Holds::Queries],
+        otherwise: |_, words| {
+            format!(
+                "--links is for rankings with links between documents (quadrank); this one {}: leave it out",
+                words.does
+            )
+        },
+    },
+    Rule {
         option: "--folds",
         tasks: &[Holds::Queries],
         otherwise: |_, words| {
@@ -189,8 +199,10 @@ pub(crate) fn check_gram(gram: Option<&Path>, methods: &[AnyMethod]) -> Result<(
 /// What can be refused of a fit before any file is read.
 pub(crate) fn check_fit(args: &args::Fit, method: &AnyMethod) -> Result<()> {
     allow(method.task(), &points(&args.points))?;
+    allow(method.task(), &[("--links", args.links.is_some())])?;
     columns(method.task(), &args.columns, &args.reading)?;
     check_gram(args.gram.as_deref(), std::slice::from_ref(method))?;
+    check_links(args.links.is_some(), std::slice::from_ref(method))?;
     if args.resume && !method.resumes() && method.task().file != Holds::Queries {
         return Err(Usage(format!(
             "--resume: {} cannot go on from an interrupted model: leave it out and fit anew",
@@ -207,6 +219,15 @@ pub(crate) fn check_fit(args: &args::Fit, method: &AnyMethod) -> Result<()> {
     Ok(())
 }
 
+/// Refuses links between documents where no method learns from them.
+pub(crate) fn check_links(given: bool, methods: &[AnyMethod]) -> Result<()> {
+    if !given || methods.iter().any(AnyMethod::takes_links) {
+        return Ok(());
+    }
+    let names: Vec<&str> = methods.iter().map(AnyMethod::name).collect();
+    Err(Usage(format!("--links is for quadrank; {} would not look at them: leave it out", names.join(", "))).into())
+}
+
 /// A model has its own features of points.
 fn no_features(points: &args::Points) -> Result<()> {
     match points.point_features {
@@ -217,13 +238,14 @@ fn no_features(points: &args::Points) -> Result<()> {
 
 pub(crate) fn check_predict(args: &args::Predict, task: &Words) -> Result<()> {
     allow(task, &[("--check", args.check.is_some()), ("--run", args.run.is_some()), ("--pin", args.pin.is_some())])?;
+    allow(task, &[("--links", args.links.is_some())])?;
     allow(task, &points(&args.points))?;
     columns(task, &args.columns, &args.reading)?;
     no_features(&args.points)
 }
 
 pub(crate) fn check_explain(args: &args::Explain, task: &Words) -> Result<()> {
-    allow(task, &[("--left of explain", args.left.is_some())])?;
+    allow(task, &[("--left of explain", args.left.is_some()), ("--links", args.links.is_some())])?;
     allow(task, &points(&args.points))?;
     no_features(&args.points)?;
     if args.query.is_none() && task.file != Holds::Problems {
@@ -244,7 +266,10 @@ pub(crate) fn check_explain(args: &args::Explain, task: &Words) -> Result<()> {
 
 pub(crate) fn check_evaluate(args: &args::Evaluate, task: &Words, model: bool) -> Result<()> {
     allow(task, &points(&args.points))?;
-    allow(task, &[("--pin", args.pin.is_some())])?;
+    allow(task, &[("--pin", args.pin.is_some()), ("--links", args.links.is_some())])?;
+    if args.links.is_some() && !model {
+        return Err(Usage("--links is for a model that was fitted with them (quadrank): give MODEL DATA".into()).into());
+    }
     if args.pin.is_some() && !model {
         return Err(Usage("--pin is for a model with links (quadrank): give MODEL DATA".into()).into());
     }
@@ -254,6 +279,7 @@ pub(crate) fn check_evaluate(args: &args::Evaluate, task: &Words, model: bool) -
 
 pub(crate) fn check_compare(args: &args::Compare, task: &Words) -> Result<()> {
     allow(task, &[("--folds", args.folds.is_some()), ("--questions", !args.asking.questions.is_empty())])?;
+    allow(task, &[("--links", args.links.is_some())])?;
     columns(task, &args.columns, &args.reading)?;
     allow(task, &points(&args.points))
 }

@@ -124,6 +124,10 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
     fn resumes(&self) -> bool {
         false
     }
+    /// Whether it learns links between rows by features of pairs; others do not look at them.
+    fn takes_links(&self) -> bool {
+        false
+    }
     /// Its settings as they stand in a model.
     fn written(&self) -> Written;
     /// The journal of an interrupted fit of the same data, settings, seed and metric; refuses any other model.

@@ -47,6 +47,7 @@ pub(in crate::run) fn run(args: &Ask, screen: &Screen) -> Result<()> {
         only: &[],
         pins: None,
         gram: args.gram.as_deref(),
+        links: None,
     };
     let ready = files::read_for(&fitted, std::slice::from_ref(&args.data), &given, screen)?;
     let mut labelling = Labelling::open(&ready, annotator, &args.output, screen)?;

@@ -38,6 +38,7 @@ fn convert<T: Show>(args: &Convert, screen: &Screen) -> Result<()> {
         only: &[],
         pins: None,
         gram: None,
+        links: None,
     };
     let how = T::reading(&given)?;
     let (mut set, _) = files::read::<T>(std::slice::from_ref(&args.input), &how, "this task", &given)?;

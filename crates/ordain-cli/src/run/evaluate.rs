@@ -141,6 +141,7 @@ fn of_model<T: Round>(
         only: &[Split::Test],
         pins: args.pin.as_deref(),
         gram: args.gram.as_deref(),
+        links: args.links.as_deref(),
     };
     let ready = files::read_for(fitted, data, &given, screen)?;
     files::need_truth::<T>(ready.set(), data)?;
@@ -200,6 +201,7 @@ fn plain<T: Show>(paths: &[PathBuf], args: &Evaluate, screen: &Screen) -> Result
         only: &[Split::Test],
         pins: None,
         gram: None,
+        links: None,
     };
     let how = T::reading(&given)?;
     let (mut set, _) = files::read::<T>(&[paths.to_vec()], &how, "this task", &given)?;

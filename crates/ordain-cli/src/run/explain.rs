@@ -23,6 +23,7 @@ fn explain<T: Show>(fitted: &Fitted<T>, args: &Explain, screen: &Screen) -> Resu
         only: &[],
         pins: None,
         gram: None,
+        links: args.links.as_deref(),
     };
     let ready = files::read_for(fitted, std::slice::from_ref(&args.data), &given, screen)?;
     if args.query.is_none() && ready.set().len() != 1 {

@@ -120,6 +120,11 @@ pub(super) fn read_for<T: Show>(
 ) -> Result<Ready<'static, T>> {
     let model = &fitted.model;
     agree(fitted, given)?;
+    if given.links.is_some() && !T::has_links(model) {
+        let text =
+            "--links: this model was fitted without links between documents, and would not look at them: leave it out";
+        return Err(Usage(text.into()).into());
+    }
     let wants = fitted.facts.settings.get("kernel").is_some_and(|kernel| kernel == "given");
     match (wants, given.gram) {
         (true, None) => {

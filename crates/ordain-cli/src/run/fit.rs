@@ -21,7 +21,7 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
         return Err(Usage("-o - and --json cannot share standard output; give the model a file".into()).into());
     }
     check_output(&args.output)?;
-    check_not_input(&args.output, args.train.iter().chain(&args.valid).chain(&args.points.pairs))?;
+    check_not_input(&args.output, args.train.iter().chain(&args.valid).chain(&args.points.pairs).chain(&args.links))?;
     if args.output.is_file() && !model_file::is_model(&args.output) {
         return Err(Usage(format!(
             "{}: a file that is no model stands there; remove it first, or give another name",
@@ -45,6 +45,7 @@ fn fit<T: Show<Method = M>, M: Method<T>>(method: &M, args: &Fit, screen: &Scree
         only: &[],
         pins: None,
         gram: args.gram.as_deref(),
+        links: args.links.as_deref(),
     };
     let (by, convention) = plan::choose_by(&args.choosing, &args.rules, T::WORDS)?;
     let how = T::reading(&given)?;

@@ -67,6 +67,7 @@ fn data<T: Show>(args: &Inspect, screen: &Screen) -> Result<()> {
         only: &[],
         pins: None,
         gram: None,
+        links: None,
     };
     let start = Instant::now();
     let paths = std::slice::from_ref(&args.file);

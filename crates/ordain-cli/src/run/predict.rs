@@ -24,6 +24,7 @@ fn predict<T: Show>(fitted: &Fitted<T>, args: &Predict, screen: &Screen) -> Resu
         only: &[],
         pins: args.pin.as_deref(),
         gram: args.gram.as_deref(),
+        links: args.links.as_deref(),
     };
     let ready = files::read_for(fitted, std::slice::from_ref(&args.data), &given, screen)?;
     screen.data(&T::predicted(&fitted.model, &ready, args, screen)?)

@@ -110,6 +110,7 @@ fn subject(
         only: &[],
         pins: None,
         gram: args.gram.as_deref(),
+        links: None,
     };
     let ready = files::read_for(model, std::slice::from_ref(&args.data), &given, screen)?;
     let set = ready.set();

@@ -37,6 +37,8 @@ pub(crate) struct Given<'a> {
     pub(crate) pins: Option<&'a Path>,
     /// Of labels: the kernel with training items, in place of features.
     pub(crate) gram: Option<&'a Path>,
+    /// Of rankings: features of pairs of documents.
+    pub(crate) links: Option<&'a Path>,
 }
 
 /// What the command line needs of a task beside its answers: how options are read, and answers as text.
@@ -59,6 +61,10 @@ pub(crate) trait Show: Answers {
     /// The set with a kernel in place of its features, by the ids of the training items of a model, or of its own items.
     fn with_gram(set: Self::Set, _gram: &Path, _training: Option<&[String]>) -> ordain::Result<Self::Set> {
         Ok(set)
+    }
+    /// Whether a model has links between documents.
+    fn has_links(_model: &Self::Model) -> bool {
+        false
     }
     /// What gaps mean.
     fn missing(how: &Self::Reading) -> Missing;

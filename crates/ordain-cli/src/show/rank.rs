@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 
 impl Show for Rank {
     fn reading(given: &Given) -> Result<RankReading> {
-        plan::rank_reading(given.reading, given.columns)
+        let links = given.links.map(Path::to_path_buf);
+        Ok(RankReading { links, ..plan::rank_reading(given.reading, given.columns)? })
     }
 
     fn reading_for(model: &Ranker, given: &Given) -> RankReading {
@@ -29,7 +30,12 @@ impl Show for Rank {
             roles: inputs.columns.roles.clone(),
             model: Some(inputs.given().to_vec()),
             pins: given.pins.map(Path::to_path_buf),
+            links: given.links.map(Path::to_path_buf),
         }
+    }
+
+    fn has_links(model: &Ranker) -> bool {
+        model.quadratic.as_ref().is_some_and(|quadratic| quadratic.pairs.is_some())
     }
 
     /// A folder stands for its parts S1, S2 …
@@ -254,6 +260,16 @@ fn places(lists: &[RankedList], k: usize) -> Result<String> {
 
 /// The items of a model with links.
 fn linked(facts: &QuadraticFacts) -> String {
+    if let Some(pairs) = &facts.pairs {
+        let core = pairs
+            .documents
+            .as_ref()
+            .map_or(format!("the {} best by their own scores", pairs.core), |names| names.join(", "));
+        let rows: Vec<Vec<String>> =
+            pairs.weights.0.iter().map(|(name, v)| vec![name.clone(), format!("{v:+.4}")]).collect();
+        let table = table(&["feature of pairs", "link"].map(str::to_owned), &rows);
+        return format!("\nlinks between documents; core of a query: {core}\n{table}");
+    }
     let core = if facts.core.is_empty() { "none".into() } else { facts.core.join(", ") };
     let mut text = format!("\nitems      {} with a bias; core: {core}\n", facts.items);
     let rows: Vec<Vec<String>> =

@@ -103,7 +103,8 @@ pub(super) fn rank(model: &Ranker, on: &Ready<'_, Rank>, ask: &Ask<'_>) -> Resul
         score: score(row),
     };
     let mut contributions = contributions(&model.explain(on, q, above, below)?, &model.inputs.columns.names);
-    let links = model.quadratic.as_ref().map(|quadratic| {
+    let reasons = model.link_reasons(on, q, &said.order, [above, below])?;
+    let links = model.quadratic.as_ref().zip(reasons).map(|(quadratic, reasons)| {
         let [above_bias, below_bias] = [above, below].map(|row| quadratic.bias(set, row));
         let difference = above_bias - below_bias;
         contributions.push(ContributionPart {
@@ -121,7 +122,7 @@ pub(super) fn rank(model: &Ranker, on: &Ready<'_, Rank>, ask: &Ask<'_>) -> Resul
             below,
             contribution: above - below,
         };
-        quadratic.reasons(set, q, &said.order, [above, below]).into_iter().map(reason).collect()
+        reasons.into_iter().map(reason).collect()
     });
     Ok(RankExplanation {
         query: query.to_owned(),

@@ -3,7 +3,7 @@
 use super::Named;
 use crate::data::{Columns, LabelSet, MatchSet, RankSet, Truth};
 use crate::matrix::Features;
-use crate::method::{Annotate, CountModel, Match, Quadratic, Rank};
+use crate::method::{Annotate, CountModel, Match, PairCore, PairLinks, Quadratic, Rank};
 use crate::task::Fitted;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
@@ -282,6 +282,35 @@ pub struct QuadraticFacts {
     pub biases: Named<f64>,
     /// Number of items.
     pub items: usize,
+    /// Links between documents, of a model that was fitted with them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<PairFacts>,
+}
+
+/// What a ranker with links between documents holds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PairFacts {
+    /// The weight of each feature of pairs.
+    pub weights: Named<f64>,
+    /// Number of core documents of a query.
+    pub core: usize,
+    /// Their names, of a core by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub documents: Option<Vec<String>>,
+}
+
+impl PairFacts {
+    fn of(pairs: &PairLinks) -> Self {
+        let (core, documents) = match &pairs.core {
+            PairCore::Best { size, .. } => (*size, None),
+            PairCore::Named(names) => (names.len(), Some(names.clone())),
+        };
+        Self {
+            weights: Named(pairs.names.iter().cloned().zip(pairs.weights.iter().copied()).collect()),
+            core,
+            documents,
+        }
+    }
 }
 
 /// Links and biases that are listed.
@@ -304,6 +333,7 @@ impl QuadraticFacts {
             links: links.into_iter().take(STRONGEST).map(link).collect(),
             biases: Named(biases),
             items: names.len(),
+            pairs: quadratic.pairs.as_ref().map(PairFacts::of),
         }
     }
 }

@@ -36,7 +36,7 @@ pub use explain::{
 pub use fit::{FitAnswer, FloorPart, LabelFit, MatchFit, RankFit};
 pub use inspect::{
     LabelCounts, LabelModel, LabelSetFacts, LabelsPerItem, LinkPart, MatchModel, MatchSetFacts, NumberOfLabels,
-    QuadraticFacts, RankModel, RankSetFacts, SidesFacts, Spread, SumsPart, strongest,
+    PairFacts, QuadraticFacts, RankModel, RankSetFacts, SidesFacts, Spread, SumsPart, strongest,
 };
 pub use predict::{
     CandidateEdge, Candidates, Doubt, LabelledItem, Marginals, MatchedPair, MatchedProblem, RankedDocument,

@@ -42,11 +42,15 @@ pub trait DataSet: Clone + Debug + PartialEq + Send + Sync {
     fn fill_missing(&mut self, means: Option<&[f32]>);
     /// A digest of all that a fit depends on.
     fn digest(&self) -> String;
+    /// The same for methods that learn from names of rows, or from links between rows, too.
+    fn linked_digest(&self) -> String {
+        self.digest()
+    }
 }
 
 /// The trait by the methods that a set has itself.
 macro_rules! data_set {
-    ($set:ty, $rows:ident, $name:expr, $find:ident) => {
+    ($set:ty, $rows:ident, $name:expr, $find:ident $(, { $($more:item)* })?) => {
         impl DataSet for $set {
             fn len(&self) -> usize {
                 self.len()
@@ -88,10 +92,15 @@ macro_rules! data_set {
             fn digest(&self) -> String {
                 self.digest()
             }
+            $($($more)*)?
         }
     };
 }
 
-data_set!(RankSet, rows, |set, q| set.query(q).into(), find_query);
+data_set!(RankSet, rows, |set, q| set.query(q).into(), find_query, {
+    fn linked_digest(&self) -> String {
+        self.linked_digest()
+    }
+});
 data_set!(LabelSet, len, |set, i| set.item(i), find_item);
 data_set!(MatchSet, edges, |set, p| set.problem(p).name.as_str().into(), find_problem);

@@ -107,6 +107,11 @@ impl AnyMethod {
         each!(self, method => method.resumes())
     }
 
+    /// Whether it learns links between documents by features of pairs ([`crate::data::RankSet::pairs`]); others do not look at them.
+    pub fn takes_links(&self) -> bool {
+        each!(self, method => method.takes_links())
+    }
+
     /// Whether a setting is left to validation.
     pub fn chooses(&self) -> bool {
         each!(self, method => method.chooses())
@@ -234,6 +239,9 @@ macro_rules! methods {
             }
             fn resumes(&self) -> bool {
                 match self { $(Self::$variant(method) => method.resumes(),)+ }
+            }
+            fn takes_links(&self) -> bool {
+                match self { $(Self::$variant(method) => method.takes_links(),)+ }
             }
             fn written(&self) -> $crate::task::Written {
                 match self { $(Self::$variant(method) => method.written(),)+ }

@@ -3,7 +3,7 @@
 use super::score::{ExpansionHeader, Place};
 use super::{Opened, Stored, Tensors};
 use crate::error::Result;
-use crate::method::{GivenOrder, PlaceDesign, Places, Quadratic, Rank, RankNotes, Ranker};
+use crate::method::{GivenOrder, PairCore, PairLinks, PlaceDesign, Places, Quadratic, Rank, RankNotes, Ranker};
 use crate::structure::ranking::MOST_SUM;
 use crate::task::{Facts, Inputs};
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,41 @@ pub struct QuadraticHeader {
     pub items: Vec<String>,
     /// The core, by item.
     pub core: Vec<u32>,
+    /// Links between documents by features of pairs; their weights are tensors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<PairsHeader>,
+}
+
+/// What the header says of links between documents.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PairsHeader {
+    /// The features of pairs, by name.
+    pub features: Vec<String>,
+    /// Number of core documents of a query, of a core that is found by scores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<usize>,
+    /// The names of core documents, of a core by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub documents: Option<Vec<String>>,
+}
+
+impl PairsHeader {
+    fn of(pairs: &PairLinks) -> Self {
+        let (size, documents) = match &pairs.core {
+            PairCore::Best { size, .. } => (Some(*size), None),
+            PairCore::Named(names) => (None, Some(names.clone())),
+        };
+        Self { features: pairs.names.clone(), size, documents }
+    }
+
+    fn restore(&self, from: &Opened) -> Result<PairLinks> {
+        let core = match (self.size, &self.documents) {
+            (Some(size), None) => PairCore::Best { size, weights: from.f64s("quadratic/core")? },
+            (None, Some(names)) => PairCore::Named(names.clone()),
+            _ => return Err(from.refusal.impossible()),
+        };
+        Ok(PairLinks { names: self.features.clone(), weights: from.f64s("quadratic/pairs")?, core })
+    }
 }
 
 /// The score of documents.
@@ -46,6 +81,7 @@ impl Stored for Rank {
                 order: quadratic.order,
                 items: quadratic.items.clone(),
                 core: quadratic.core.clone(),
+                pairs: quadratic.pairs.as_ref().map(PairsHeader::of),
             }),
         }
     }
@@ -59,11 +95,20 @@ impl Stored for Rank {
             to.f64s("quadratic/values", quadratic.places.values());
             to.f64s("quadratic/biases", &quadratic.biases);
             to.f64s("quadratic/links", &quadratic.links);
+            if let Some(pairs) = &quadratic.pairs {
+                to.f64s("quadratic/pairs", &pairs.weights);
+                if let PairCore::Best { weights, .. } = &pairs.core {
+                    to.f64s("quadratic/core", weights);
+                }
+            }
         }
     }
 
     fn parameters(model: &Ranker) -> usize {
-        let more = model.quadratic.as_ref().map_or(0, |quadratic| quadratic.biases.len() + quadratic.links.len());
+        let more = model.quadratic.as_ref().map_or(0, |quadratic| {
+            let pairs = quadratic.pairs.as_ref().map_or(0, PairLinks::parameters);
+            quadratic.biases.len() + quadratic.links.len() + pairs
+        });
         model.inputs.columns.names.len() + more
     }
 
@@ -89,5 +134,6 @@ fn quadratic(header: &QuadraticHeader, from: &Opened) -> Result<Quadratic> {
         biases: from.f64s("quadratic/biases")?,
         core,
         links: from.f64s("quadratic/links")?,
+        pairs: header.pairs.as_ref().map(|pairs| pairs.restore(from)).transpose()?,
     })
 }

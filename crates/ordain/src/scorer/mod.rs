@@ -4,4 +4,5 @@ pub mod edges;
 pub mod items;
 pub mod kernel_rows;
 pub mod labels;
+pub mod pairs;
 pub mod rows;

@@ -12,6 +12,7 @@ use std::ops::Range;
 ///
 /// Offsets and factors are folded into the parameters once per query, so that a row costs one product of its stored
 /// values whatever the scaling, sparse rows included. O(values) for scores and for their way back.
+#[derive(Clone)]
 pub struct Rows<'a> {
     set: Groups<'a>,
     units: &'a [u32],

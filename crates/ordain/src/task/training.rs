@@ -110,8 +110,8 @@ pub struct Fitted<T: Task> {
 }
 
 impl<T: Task> Fitted<T> {
-    /// Whether it was trained on exactly these data.
+    /// Whether it was trained on exactly these data; of a method that learns from names and links of rows, with the same ones.
     pub fn trained_on(&self, set: &T::Set) -> bool {
-        self.facts.data == set.digest()
+        self.facts.data == set.digest() || self.facts.data == set.linked_digest()
     }
 }

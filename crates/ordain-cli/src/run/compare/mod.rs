@@ -163,6 +163,7 @@ pub(super) fn run_and_tell(args: &Compare, screen: &Screen) -> Result<Vec<f64>> 
     let methods = args.methods.iter().map(|label| plan::method(label, &[])).collect::<Result<Vec<_>>>()?;
     let words = one_task(&methods)?;
     plan::check_compare(args, words)?;
+    plan::check_links(args.links.is_some(), &methods)?;
     let mut measures = plan::measures(&args.metrics, words)?;
     if let Some(method) = methods.iter().find(|method| !gives_probabilities(method)) {
         let asked = !args.metrics.metric.is_empty();
@@ -200,6 +201,7 @@ fn compare<T: Round>(
         only: &[],
         pins: None,
         gram: args.gram.as_deref(),
+        links: args.links.as_deref(),
     };
     let how = T::reading(&given)?;
     let choose_by = plan::choose_by(&args.choosing, &args.metrics.rules, T::WORDS)?;

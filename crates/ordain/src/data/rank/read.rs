@@ -1,6 +1,6 @@
 //! From files to one [`RankSet`]: pieces are parsed in parallel and put together in the order of the file.
 
-use super::pins;
+use super::{pairs, pins};
 use crate::data::layout::{self, Rows};
 use crate::data::rank::letor::{Piece, Rules};
 use crate::data::rank::rows;
@@ -29,6 +29,8 @@ pub struct RankReading {
     pub model: Option<Vec<String>>,
     /// A table of places that are known beforehand: qid, docid, place.
     pub pins: Option<PathBuf>,
+    /// A table of features of pairs of documents: qid, doc_a, doc_b, features.
+    pub links: Option<PathBuf>,
 }
 
 impl RankReading {
@@ -83,6 +85,9 @@ pub fn read_rank(parts: &[Vec<PathBuf>], reading: &RankReading) -> Result<(RankS
     let mut set = builder.finish(parts)?;
     if let Some(path) = &reading.pins {
         pins::read(path, &mut set)?;
+    }
+    if let Some(path) = &reading.links {
+        pairs::read(path, &mut set)?;
     }
     Ok((set, ranges))
 }
@@ -366,6 +371,7 @@ impl Builder {
             documents: Some(self.documents).filter(|d| !d.is_empty()),
             input: None,
             pins: vec![],
+            pairs: None,
         };
         set.group(&self.runs);
         Ok(set)

@@ -2,12 +2,15 @@
 
 use crate::data::Groups;
 use crate::data::columns::{self, Aligned, Columns, Filled, Missing, write_name};
+use crate::data::rank::pairs::DocumentPairs;
 use crate::data::strings::{Strings, short};
 use crate::error::{Error, Result};
 use crate::matrix::Features;
 use crate::pieces::Pieces;
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Queries with their documents: one block of features, the rows of a query adjacent.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +31,8 @@ pub struct RankSet {
     pub(in crate::data) input: Option<Vec<u32>>,
     /// The place that is known of each document, from 1; 0 where it is not. Empty: none is known.
     pub(in crate::data) pins: Vec<u32>,
+    /// Features of pairs of documents, where somebody gave them.
+    pub(in crate::data) pairs: Option<Arc<DocumentPairs>>,
 }
 
 impl RankSet {
@@ -76,6 +81,7 @@ impl RankSet {
             documents: None,
             input: None,
             pins: vec![],
+            pairs: None,
         })
     }
 
@@ -215,6 +221,11 @@ impl RankSet {
             bounds.push(rows.len());
         }
         let take = |values: &[f64]| rows.iter().map(|&row| values[row as usize]).collect::<Vec<f64>>();
+        let pairs = self.pairs.as_ref().map(|pairs| {
+            let mut to: HashMap<u32, Vec<u32>> = HashMap::new();
+            (0..).zip(&rows).for_each(|(new, &old)| to.entry(old).or_default().push(new));
+            Arc::new(pairs.of_rows(&to))
+        });
         Self {
             features: self.features.select_rows(&rows),
             columns: self.columns.clone(),
@@ -226,6 +237,7 @@ impl RankSet {
             documents: self.documents.as_ref().map(|d| d.permuted(&rows)),
             input: None,
             pins: if self.pins.is_empty() { vec![] } else { rows.iter().map(|&row| self.pins[row as usize]).collect() },
+            pairs,
         }
     }
 
@@ -372,6 +384,15 @@ impl RankSet {
 
     /// A digest of all that a fit depends on: queries, grades, weights and features.
     pub fn digest(&self) -> String {
+        self.digest_of(false)
+    }
+
+    /// The same with the names of documents and with features of pairs, of methods that learn from them.
+    pub fn linked_digest(&self) -> String {
+        self.digest_of(true)
+    }
+
+    fn digest_of(&self, linked: bool) -> String {
         let pieces = self.pieces();
         let mut head: Vec<u8> = vec![];
         let weights = u64::from(self.weights.is_some());
@@ -379,6 +400,10 @@ impl RankSet {
             head.extend_from_slice(&n.to_le_bytes());
         }
         self.columns.names.iter().for_each(|name| write_name(name, &mut head));
+        if linked {
+            head.extend_from_slice(b"linked");
+            self.pairs.iter().for_each(|pairs| pairs.bytes(&mut head));
+        }
         columns::digest(&pieces, &head, |p, hash| {
             let (rows, mut bytes) = (pieces.rows(p), vec![]);
             for q in pieces.units(p) {
@@ -387,6 +412,9 @@ impl RankSet {
             }
             for list in [Some(&self.grades), self.weights.as_ref()].into_iter().flatten() {
                 bytes.extend(list[rows.clone()].iter().flat_map(|x| x.to_le_bytes()));
+            }
+            if linked && self.has_documents() {
+                rows.clone().for_each(|row| write_name(&self.document(row), &mut bytes));
             }
             hash.update(&bytes);
             columns::hash(&self.features, rows, hash);

@@ -1,10 +1,11 @@
 //! What a ranker with links has beside its weights, and the orders that it gives.
 
-use super::quadrank::find;
+use super::quadrank::{best_documents, find, named_documents};
 use crate::data::RankSet;
 use crate::error::{Error, Result};
 use crate::scorer::items::{ItemIndex, NO_ITEM};
-use crate::structure::ranking::{Links, Problem, Sums, UNLIMITED, Work};
+use crate::scorer::pairs::PairIndex;
+use crate::structure::ranking::{Links, MOST_CORE, Problem, Sums, UNLIMITED, Work};
 pub use crate::surrogate::ranking::{PlaceDesign, Places};
 use std::collections::HashSet;
 
@@ -30,6 +31,77 @@ pub struct Quadratic {
     pub core: Vec<u32>,
     /// A row of links to all items per core item; a pair inside the core is read from the row of the one that comes first.
     pub links: Vec<f64>,
+    /// Links between documents by features of pairs; then there are no items.
+    pub pairs: Option<PairLinks>,
+}
+
+/// Links between documents of a query, whatever their names: `g_ci = v·z_ci`, with z the features of the pair. Pairs that have none are not
+/// linked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairLinks {
+    /// The features of pairs, by name.
+    pub names: Vec<String>,
+    /// A weight `v` for each, per unit of the feature as it is given.
+    pub weights: Vec<f64>,
+    /// Which documents are the core of a query.
+    pub core: PairCore,
+}
+
+/// Which documents of a query are linked with all others.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PairCore {
+    /// So many with the largest scores by weights of their own: those of the same fit without links.
+    Best {
+        /// How many.
+        size: usize,
+        /// A weight for each feature of a document, on the scale of the model.
+        weights: Vec<f64>,
+    },
+    /// Those with one of these names.
+    Named(Vec<String>),
+}
+
+impl PairLinks {
+    /// Number of parameters.
+    pub fn parameters(&self) -> usize {
+        let first = if let PairCore::Best { weights, .. } = &self.core { weights.len() } else { 0 };
+        self.weights.len() + first
+    }
+
+    /// Whether sizes fit together for documents of `columns` features, and all numbers are finite.
+    fn fits(&self, columns: usize) -> bool {
+        let (core, finite) = match &self.core {
+            PairCore::Best { size, weights } => {
+                (*size, weights.len() == columns && weights.iter().all(|w| w.is_finite()))
+            }
+            PairCore::Named(names) => {
+                (names.len(), names.iter().enumerate().all(|(n, name)| !names[..n].contains(name)))
+            }
+        };
+        let once = self.names.iter().enumerate().all(|(n, name)| !self.names[..n].contains(name));
+        (1..=MOST_CORE).contains(&core)
+            && finite
+            && once
+            && !self.names.is_empty()
+            && self.weights.len() == self.names.len()
+            && self.weights.iter().all(|v| v.is_finite())
+    }
+
+    /// The core documents of query `q`, with a row of links to all documents each; `first` are the scores that find the core. Core documents
+    /// without links are left out: they change no order.
+    fn of(&self, set: &RankSet, q: usize, first: &[f64]) -> (Vec<u32>, Vec<f64>) {
+        let span = set.span(q);
+        let core = match &self.core {
+            PairCore::Best { size, .. } => best_documents(first, *size),
+            PairCore::Named(names) => named_documents(set, q, names),
+        };
+        let Some(pairs) = set.pairs() else { return (vec![], vec![]) };
+        let mut index = PairIndex::new(self.names.len());
+        index.push(pairs, span.clone(), &core, &vec![1.0; self.names.len()]);
+        let mut g = vec![0.0; index.core(0).len() * span.len()];
+        index.add_links(0, &self.weights, &mut g);
+        (index.core(0).to_vec(), g)
+    }
 }
 
 /// Which order a model with links gives.
@@ -82,8 +154,6 @@ pub struct Placed {
 pub(in crate::method) struct QuadraticWork {
     ranking: Work,
     links: Links,
-    g: Vec<f64>,
-    core: Vec<u32>,
     pins: Vec<(u32, u32)>,
     classes: Vec<u32>,
     sums: Sums,
@@ -91,9 +161,10 @@ pub(in crate::method) struct QuadraticWork {
 
 impl Quadratic {
     /// Whether sizes fit together and all numbers are finite.
-    pub(in crate::method) fn fits(&self) -> bool {
+    pub(in crate::method) fn fits(&self, columns: usize) -> bool {
         let (n, c) = (self.items.len(), self.core.len());
-        self.items.is_sorted_by(|a, b| a < b)
+        self.pairs.as_ref().is_none_or(|pairs| n == 0 && pairs.fits(columns))
+            && self.items.is_sorted_by(|a, b| a < b)
             && self.biases.len() == n
             && Some(self.links.len()) == n.checked_mul(c)
             && self.core.iter().all(|&item| (item as usize) < n)
@@ -134,26 +205,41 @@ impl Quadratic {
         }
     }
 
-    /// The problem of query `q` at the scores of its documents.
-    fn problem<'a>(
-        &'a self,
-        set: &RankSet,
-        q: usize,
-        own: &'a [f64],
-        work: &'a mut QuadraticWork,
-    ) -> Result<(Problem<'a>, &'a mut Work, &'a mut Vec<u32>, &'a mut Sums)> {
-        let n = own.len();
+    /// The weights that find the core of a query, where links are between documents.
+    pub(in crate::method) fn first(&self) -> Option<&[f64]> {
+        match self.pairs.as_ref().map(|pairs| &pairs.core) {
+            Some(PairCore::Best { weights, .. }) => Some(weights),
+            _ => None,
+        }
+    }
+
+    /// The core documents of query `q`, with a row of links to all documents each.
+    fn linked(&self, set: &RankSet, q: usize, first: &[f64]) -> (Vec<u32>, Vec<f64>) {
+        if let Some(pairs) = &self.pairs {
+            return pairs.of(set, q, first);
+        }
         let mut index = ItemIndex::new(self.items.len(), self.core.clone());
         index.push(set.span(q).map(|row| self.item(set, row)));
-        let QuadraticWork { ranking, links, g, core, pins, classes, sums } = work;
-        core.clear();
-        core.extend(index.inside(0).iter().map(|&(_, document)| document));
-        g.clear();
+        let mut g = vec![];
         for &(c, _) in index.inside(0) {
             let row = &self.links[c as usize * self.items.len()..];
             g.extend(index.of(0).iter().map(|&item| if item == NO_ITEM { 0.0 } else { row[item as usize] }));
         }
-        links.set(n, core, g)?;
+        (index.inside(0).iter().map(|&(_, document)| document).collect(), g)
+    }
+
+    /// The problem of query `q` at the scores of its documents, and at those that find the core.
+    fn problem<'a>(
+        &'a self,
+        set: &RankSet,
+        q: usize,
+        (own, first): (&'a [f64], &[f64]),
+        work: &'a mut QuadraticWork,
+    ) -> Result<(Problem<'a>, &'a mut Work, &'a mut Vec<u32>, &'a mut Sums)> {
+        let n = own.len();
+        let QuadraticWork { ranking, links, pins, classes, sums } = work;
+        let (core, g) = self.linked(set, q, first);
+        links.set(n, &core, &g).map_err(|error| told(set, q, error))?;
         let (discounts, design) = self.places.of(n);
         let last = discounts.len() as u32 - 1;
         pins.clear();
@@ -162,19 +248,19 @@ impl Quadratic {
         Ok((Problem { scores: own, discounts, design, links, extra: &[], pins }, ranking, classes, sums))
     }
 
-    /// The order of query `q` at the scores of its documents.
+    /// The order of query `q` at the scores of its documents, and at those that find the core.
     pub(in crate::method) fn answer(
         &self,
         set: &RankSet,
         q: usize,
-        own: &[f64],
+        (own, first): (&[f64], &[f64]),
         work: &mut QuadraticWork,
     ) -> Result<Answer> {
         let span = set.span(q);
         if span.is_empty() {
             return Ok(Answer::default());
         }
-        let (problem, ranking, classes, sums) = self.problem(set, q, own, work)?;
+        let (problem, ranking, classes, sums) = self.problem(set, q, (own, first), work)?;
         let found = problem.best(UNLIMITED, ranking, classes).map_err(|error| told(set, q, error))?;
         let last = problem.classes() - 1;
         // what documents stand by: of the best order the places of its head, then the tail by scores
@@ -212,43 +298,45 @@ impl Quadratic {
         &self,
         set: &RankSet,
         q: usize,
-        own: &[f64],
+        scores: (&[f64], &[f64]),
         work: &mut QuadraticWork,
     ) -> Result<Vec<f64>> {
-        let (problem, ranking, _, sums) = self.problem(set, q, own, work)?;
+        let (problem, ranking, _, sums) = self.problem(set, q, scores, work)?;
         problem.log_sum(ranking, sums).map_err(|error| told(set, q, error))?;
         Ok(std::mem::take(&mut sums.marginals))
     }
 
-    /// What the links of each core item of query `q` add to two rows where they stand in an order: (core item, to the first, to the second).
-    pub(crate) fn reasons(
+    /// What the links of each core document of query `q` add to two rows where they stand in an order: (core document, to the first, to the
+    /// second).
+    pub(in crate::method) fn reasons(
         &self,
         set: &RankSet,
         q: usize,
+        first: &[f64],
         order: &[usize],
         rows: [usize; 2],
     ) -> Vec<(String, [f64; 2])> {
-        let (discounts, design) = self.places.of(order.len());
+        let ((discounts, design), start, n) = (self.places.of(order.len()), set.span(q).start, order.len());
         let last = discounts.len() - 1;
         let class = |row: usize| order.iter().position(|&r| r == row).unwrap_or(0).min(last);
-        let mut all = vec![];
-        for (c, &core) in self.core.iter().enumerate() {
-            let Some(at) = set.span(q).find(|&row| self.item(set, row) == core) else { continue };
+        let (core, g) = self.linked(set, q, first);
+        let one = |(c, &at): (usize, &u32)| {
             let link = |row: usize| {
-                let item = self.item(set, row);
-                if row == at || item == NO_ITEM {
-                    return 0.0;
-                }
+                let i = row - start;
                 // a pair inside the core stands in the row of the first
-                let (first, second) = match self.core.iter().position(|&other| other == item) {
-                    Some(other) if other < c => (other, core),
-                    _ => (c, item),
+                let (first, second) = match core.iter().position(|&other| other as usize == i) {
+                    Some(other) if other < c => (other, at as usize),
+                    _ => (c, i),
                 };
-                self.links[first * self.items.len() + second as usize] * design.at(class(at), class(row))
+                if i == at as usize {
+                    0.0
+                } else {
+                    g[first * n + second] * design.at(class(start + at as usize), class(row))
+                }
             };
-            all.push((self.items[core as usize].clone(), rows.map(link)));
-        }
-        all
+            (set.document(start + at as usize).into_owned(), rows.map(link))
+        };
+        core.iter().enumerate().map(one).collect()
     }
 }
 

@@ -66,7 +66,7 @@ impl Model<Rank> for Ranker {
             && self.places.is_sorted_by(|a, b| a >= b);
         let linked = |quadratic: &Quadratic| {
             let likely = self.places == quadratic.places.values();
-            quadratic.fits() && (likely || self.places.is_empty() && quadratic.order == GivenOrder::Best)
+            quadratic.fits(d) && (likely || self.places.is_empty() && quadratic.order == GivenOrder::Best)
         };
         let sized = self.score.fits(d) && self.quadratic.as_ref().is_none_or(linked);
         match self.inputs.fits() && worth && sized && self.inputs.scale != Scale::Matched {
@@ -76,7 +76,8 @@ impl Model<Rank> for Ranker {
     }
 
     /// Refuses queries without a scorer: a model with a scorer for each query (`blocks=true`) knows no other. Refuses known places where
-    /// they would change nothing. The names that it does not know are items without a bias and without links.
+    /// they would change nothing, and a set without links between documents if it was fitted with them. The names that it does not know are
+    /// items without a bias and without links.
     fn adapt(&self, set: &mut Cow<'_, RankSet>) -> Result<Vec<String>> {
         self.check_queries(set, &set.all())?;
         if set.has_pins() && self.quadratic.is_none() {
@@ -85,7 +86,13 @@ impl Model<Rank> for Ranker {
                 found: "one that sorts by scores".into(),
             });
         }
-        Ok(self.quadratic.as_ref().map_or(vec![], |quadratic| quadratic.unknown(set)))
+        let Some(quadratic) = &self.quadratic else { return Ok(vec![]) };
+        if let Some(pairs) = &quadratic.pairs
+            && set.pairs().is_none_or(|own| own.names() != pairs.names)
+        {
+            set.to_mut().align_pairs(&pairs.names)?;
+        }
+        Ok(quadratic.unknown(set))
     }
 
     fn scaled(&self, set: &RankSet) -> Scaling {
@@ -153,9 +160,11 @@ impl Ranker {
     pub(crate) fn scores_with(&self, set: &RankSet, units: &[u32], scaling: &Scaling) -> Result<Vec<f64>> {
         let mut scores = self.own_with(set, units, scaling)?;
         if let Some(quadratic) = &self.quadratic {
+            let first = self.first_with(set, units, scaling);
             let placed = units.par_iter().map_init(QuadraticWork::default, |work, &q| {
                 let span = set.span(q as usize);
-                Ok(quadratic.answer(set, q as usize, &scores[span.clone()], work)?.scores(span.start))
+                let by = (&scores[span.clone()], of_query(&first, &span));
+                Ok(quadratic.answer(set, q as usize, by, work)?.scores(span.start))
             });
             for (&q, made) in units.iter().zip(placed.collect::<Result<Vec<_>>>()?) {
                 scores[set.span(q as usize)].copy_from_slice(&made);
@@ -174,6 +183,27 @@ impl Ranker {
         Ok(scores)
     }
 
+    /// The scores that find the core of each query, where links are between documents; else none.
+    fn first_with(&self, set: &RankSet, units: &[u32], scaling: &Scaling) -> Vec<f64> {
+        let weights = self.quadratic.as_ref().and_then(Quadratic::first);
+        let scores = |w: &[f64]| Score::Linear(w.to_vec()).units(set.into(), units, scaling, |q| set.query(q));
+        weights.map_or(vec![], scores)
+    }
+
+    /// What the links of each core document of query `q` add to two rows where they stand in an order: (core document, to the first, to
+    /// the second); nothing of a model without links.
+    pub fn link_reasons(
+        &self,
+        on: &Ready<'_, Rank>,
+        q: usize,
+        order: &[usize],
+        rows: [usize; 2],
+    ) -> Result<Option<Vec<(String, [f64; 2])>>> {
+        let Some(quadratic) = &self.quadratic else { return Ok(None) };
+        let (set, first) = (on.set(), self.first_with(on.set(), &[q as u32], on.scaled(self)?));
+        Ok(Some(quadratic.reasons(set, q, of_query(&first, &set.span(q)), order, rows)))
+    }
+
     /// What the model says of some queries; with the probabilities of places if they are asked for.
     ///
     /// O(values), and O(n k 2^k) for the exact probabilities of k head places of n documents. In parallel over queries.
@@ -182,13 +212,15 @@ impl Ranker {
             self.need_places()?;
         }
         let (set, scores) = (on.set(), self.own_with(on.set(), units, on.scaled(self)?)?);
+        let first = self.first_with(set, units, on.scaled(self)?);
         let one = |&q: &u32| {
             let (q, own) = (q as usize, &scores[set.span(q as usize)]);
-            let places = probabilities.then(|| self.places_by(set, q, own)).transpose()?;
+            let by = (own, of_query(&first, &set.span(q)));
+            let places = probabilities.then(|| self.places_by(set, q, by)).transpose()?;
             let Some(quadratic) = &self.quadratic else {
                 return Ok(RankPrediction { order: set.order(q, own), scores: own.to_vec(), places, placed: None });
             };
-            let answer = quadratic.answer(set, q, own, &mut QuadraticWork::default())?;
+            let answer = quadratic.answer(set, q, by, &mut QuadraticWork::default())?;
             let placed = Some(Placed { own: own.to_vec(), value: answer.value, gap: answer.gap });
             Ok(RankPrediction { scores: answer.scores(set.span(q).start), order: answer.order, places, placed })
         };
@@ -240,7 +272,9 @@ impl Ranker {
     /// rank k + (n − k + 1)/2.
     pub fn place_probabilities(&self, on: &Ready<'_, Rank>, q: usize) -> Result<Vec<PlaceProbabilities>> {
         self.need_places()?;
-        self.places_by(on.set(), q, &self.scores_in(on, q)?)
+        let (set, own) = (on.set(), self.scores_in(on, q)?);
+        let first = self.first_with(set, &[q as u32], on.scaled(self)?);
+        self.places_by(set, q, (&own, of_query(&first, &set.span(q))))
     }
 
     fn need_places(&self) -> Result<()> {
@@ -253,8 +287,8 @@ impl Ranker {
         Ok(())
     }
 
-    /// The probabilities of places by the scores of the documents of query `q`.
-    fn places_by(&self, set: &RankSet, q: usize, scores: &[f64]) -> Result<Vec<PlaceProbabilities>> {
+    /// The probabilities of places by the scores of the documents of query `q`, and by those that find the core.
+    fn places_by(&self, set: &RankSet, q: usize, (scores, first): (&[f64], &[f64])) -> Result<Vec<PlaceProbabilities>> {
         if let Some(steep) = scores.iter().find(|s| s.abs() > STEEPEST) {
             return Err(Error::Data {
                 expected: format!(
@@ -267,7 +301,7 @@ impl Ranker {
         let mut marginals = vec![0.0; n * k];
         match &self.quadratic {
             Some(quadratic) => {
-                let all = quadratic.marginals(set, q, scores, &mut QuadraticWork::default())?;
+                let all = quadratic.marginals(set, q, (scores, first), &mut QuadraticWork::default())?;
                 let classes = all.len() / n.max(1);
                 let heads = all.chunks_exact(classes.max(1)).flat_map(|row| &row[..k]);
                 marginals.iter_mut().zip(heads).for_each(|(p, own)| *p = *own);
@@ -292,6 +326,11 @@ impl Ranker {
         let set = on.set();
         Ok(self.score.explain(set.into(), (q, set.query(q)), on.scaled(self)?, above, below))
     }
+}
+
+/// The scores of one query; none where there are none.
+fn of_query<'a>(scores: &'a [f64], span: &std::ops::Range<usize>) -> &'a [f64] {
+    scores.get(span.clone()).unwrap_or(&[])
 }
 
 /// The largest score of which a probability of places is worth something.

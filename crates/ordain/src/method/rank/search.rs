@@ -1,6 +1,7 @@
 //! What all linear methods share: the choice of scaling and λ on validation queries, the last fit, and going on from where
 //! an interrupted fit stopped.
 
+use crate::data::RankSet;
 use crate::data::scale::{Scale, Scaling};
 use crate::error::{Error, Result};
 use crate::method::{Choice, Positive, Quadratic, Rank, RankNotes, Ranker};
@@ -58,6 +59,10 @@ pub(in crate::method) trait Learner: Method<Rank> {
     /// The part of a ranker beside its weights; its parameters are taken off the end.
     fn quadratic(&self, _theta: &mut Vec<f64>, _examples: &Self::Examples) -> Option<Quadratic> {
         None
+    }
+    /// A digest of what it learns from.
+    fn digest(&self, set: &RankSet) -> String {
+        set.digest()
     }
     /// The parameters of a ranker, for these examples.
     fn parameters(&self, ranker: &Ranker, _examples: &Self::Examples) -> Vec<f64> {
@@ -391,7 +396,7 @@ impl<L: Learner> Search<'_, L> {
             method: self.learner.name().into(),
             settings,
             asked: self.learner.written().asked,
-            data: data.set.digest(),
+            data: self.learner.digest(data.set),
             notes: RankNotes {
                 rows: units.iter().map(|&q| data.set.span(q as usize).len()).sum(),
                 queries: units.len(),

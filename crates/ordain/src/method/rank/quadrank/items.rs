@@ -22,6 +22,13 @@ pub(in crate::method) struct Shared {
 type Shares = Vec<f64>;
 
 impl Shared {
+    /// Queries whose documents are no items: they have neither biases nor links.
+    pub(in crate::method) fn bare(set: &RankSet, units: &[u32]) -> Self {
+        let mut index = ItemIndex::new(0, vec![]);
+        units.iter().for_each(|&q| index.push(vec![NO_ITEM; set.span(q as usize).len()]));
+        Self { names: vec![], index }
+    }
+
     /// The items of some queries, with a core; `places` is the number of head places, `design` a value for each pair of places.
     pub(in crate::method) fn new(
         set: &RankSet,
@@ -50,7 +57,8 @@ impl Shared {
                 wanted.iter().map(find).collect::<Result<Vec<u32>>>()?
             }
             Core::Size(0) => vec![],
-            Core::Size(size) if names.len() <= *size => {
+            Core::Auto | Core::Size(_) if names.len() <= core.len() => {
+                let size = core.len();
                 return Err(Error::Data {
                     expected: format!(
                         "documents with names (a column docid) of which more than {size} stand in several queries, to link them by core={size}; core=0 ranks without links"
@@ -58,9 +66,9 @@ impl Shared {
                     found: names.len().to_string(),
                 });
             }
-            Core::Size(size) => {
+            Core::Auto | Core::Size(_) => {
                 let shares = units.iter().map(|&q| right_shares(&set.grades[set.span(q as usize)], places));
-                linked_most(&lists, &shares.collect::<Vec<_>>(), names.len(), places, design, *size)
+                linked_most(&lists, &shares.collect::<Vec<_>>(), names.len(), places, design, core.len())
             }
         };
         let mut index = ItemIndex::new(names.len(), core);

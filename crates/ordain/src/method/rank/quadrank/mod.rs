@@ -1,13 +1,18 @@
 //! QuadRank: orders of items that queries share, with links between them.
 
+mod choose;
+mod documents;
 mod items;
 mod solve;
 mod words;
 
+use self::documents::Documents;
+pub(in crate::method) use self::documents::{best_documents, named_documents};
 use self::items::Shared;
 pub(in crate::method) use self::items::find;
 pub use self::words::Core;
 use self::words::{DESIGNS, ORDERS, TIES, TRAINERS};
+use crate::data::RankSet;
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
 use crate::method::annotate::annotator::Trainer;
@@ -16,13 +21,15 @@ use crate::method::rank::lists::Subset;
 use crate::method::rank::rankmatch::PlaceDiscount;
 use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, lbfgs};
 use crate::method::settings::{self, Common, count, name_of, one_of, serves};
-use crate::method::{Choice, GivenOrder, Positive, Quadratic, Rank, Ranker};
+use crate::method::{Choice, GivenOrder, PairCore, PairLinks, Positive, Quadratic, Rank, Ranker};
+use crate::scorer::items::Items;
+use crate::scorer::rows;
 use crate::solver::run::Watch;
 use crate::structure::ranking::MOST_CORE;
 use crate::surrogate::lists::{ListLoss, RightOrders};
 use crate::surrogate::ranking::{PlaceDesign, Places, RankingCase, RankingTarget, RankingWork};
 use crate::task::{Method, Setting, Training};
-use crate::traits::Risk;
+use crate::traits::{Risk, Scorer};
 use serde_json::{Map, Value};
 
 use std::sync::atomic::AtomicBool;
@@ -109,12 +116,41 @@ const PATH: [f64; 7] = [1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4];
 
 /// What is learned from: lists with what is right of them.
 pub(in crate::method) struct Cases {
-    shared: Shared,
+    linked: Linked,
     places: Places,
+    /// The lists; of links between documents those without a core.
+    lists: Lists,
+    seed: u64,
+}
+
+/// What links are between.
+enum Linked {
+    /// Items that queries share.
+    Items(Shared),
+    /// Documents with features of pairs.
+    Documents(Documents),
+}
+
+/// Lists with what is right of them.
+#[derive(Default)]
+pub(in crate::method) struct Lists {
     likely: Vec<RankingCase>,
     /// What wins, of the margin; else empty.
     targets: Vec<RankingTarget>,
-    seed: u64,
+}
+
+impl Lists {
+    /// Lists by the grades of their documents and by their core.
+    fn new<'a>(method: &QuadRank, places: &Places, lists: impl Iterator<Item = (&'a [f64], Vec<u32>)>) -> Result<Self> {
+        let (mut made, mut work) = (Self::default(), RankingWork::default());
+        for (grades, core) in lists {
+            if method.trainer == Trainer::Margin {
+                made.targets.extend(RankingTarget::new(grades, core.clone(), places, method.loss())?);
+            }
+            made.likely.push(RankingCase::new(grades, core, places, &mut work)?);
+        }
+        Ok(made)
+    }
 }
 
 impl QuadRank {
@@ -150,16 +186,40 @@ impl QuadRank {
                 kept.push(q);
             }
         }
-        let shared = Shared::new(set, &kept, &self.core, self.places, &design)?;
-        let (mut likely, mut targets, mut work) = (vec![], vec![], RankingWork::default());
-        for (n, &q) in kept.iter().enumerate() {
-            let core: Vec<u32> = shared.index.inside(n).iter().map(|&(_, document)| document).collect();
-            if margin {
-                targets.extend(target(core.clone(), q)?);
+        let linked = match set.shared_pairs() {
+            Some(_) if self.core.is_empty() => Linked::Items(Shared::bare(set, &kept)),
+            Some(pairs) => Linked::Documents(Documents::new(self, set, pairs, &kept)),
+            None => Linked::Items(Shared::new(set, &kept, &self.core, self.places, &design)?),
+        };
+        let core = |n: usize| match &linked {
+            Linked::Items(shared) => shared.index.inside(n).iter().map(|&(_, document)| document).collect(),
+            Linked::Documents(_) => vec![],
+        };
+        let lists = Lists::new(self, &places, kept.iter().enumerate().map(|(n, &q)| (grades(q), core(n))))?;
+        Ok((kept, Cases { linked, places, lists, seed: data.seed }))
+    }
+}
+
+impl QuadRank {
+    /// Fits lists at one λ by what gives their scores and links.
+    fn solve_by<S: Scorer<Work = rows::Work>>(
+        &self,
+        scorer: S,
+        lists: &Lists,
+        problem: &Problem<Cases>,
+        from: Start<()>,
+        watch: &Watch,
+    ) -> Result<Solved<()>> {
+        let Cases { places, seed, .. } = &problem.drawn.examples;
+        let (columns, lambda) = (problem.rows.dim(), problem.lambda);
+        let about = solve::About { method: self, places, columns, lambda };
+        match self.trainer {
+            Trainer::Likelihood => {
+                let mut risk = solve::Likelihood::new(scorer, &about, &lists.likely, watch.stop);
+                self.descend(&mut risk, lambda, from, watch)
             }
-            likely.push(RankingCase::new(grades(q), core, &places, &mut work)?);
+            Trainer::Margin => solve::margin(scorer, &about, lists, *seed, watch),
         }
-        Ok((kept, Cases { shared, places, likely, targets, seed: data.seed }))
     }
 }
 
@@ -247,7 +307,7 @@ impl Method<Rank> for QuadRank {
     }
 
     fn chooses(&self) -> bool {
-        self.choices().open()
+        self.choices().open() || self.core == Core::Auto
     }
 
     fn chooses_by(&self) -> crate::metric::Metric {
@@ -255,14 +315,25 @@ impl Method<Rank> for QuadRank {
     }
 
     fn resumes(&self) -> bool {
-        self.trainer == Trainer::Likelihood
+        self.trainer == Trainer::Likelihood && self.core != Core::Auto
+    }
+
+    fn takes_links(&self) -> bool {
+        true
     }
 
     fn written(&self) -> crate::task::Written {
-        crate::task::Written { asked: self.choices().asked(), settings: self.used() }
+        let (mut asked, mut settings) = (self.choices().asked(), self.used());
+        if self.core == Core::Auto {
+            asked.extend(settings.remove("core").map(|core| ("core".to_owned(), core)));
+        }
+        crate::task::Written { asked, settings }
     }
 
     fn learn(&self, data: &Training<'_, Rank>, watch: &Watch) -> Result<crate::task::Fitted<Rank>> {
+        if self.core == Core::Auto {
+            return choose::fit(self, data, watch);
+        }
         crate::method::rank::search::fit(self, data, watch)
     }
 }
@@ -294,8 +365,17 @@ impl Learner for QuadRank {
         Ok(Drawn { count: units.len() as f64, units, examples, kind: "list" })
     }
 
+    /// The risk of the lists; of links between documents that of the first step, without links.
     fn risk<'a>(&self, problem: &Problem<'a, Cases>, stop: &'a AtomicBool) -> Box<dyn Risk + 'a> {
-        Box::new(solve::Likelihood::new(self, problem, stop))
+        let Cases { linked, places, lists, .. } = &problem.drawn.examples;
+        let (columns, lambda) = (problem.rows.dim(), problem.lambda);
+        let about = solve::About { method: self, places, columns, lambda };
+        match linked {
+            Linked::Items(shared) => {
+                Box::new(solve::Likelihood::new(Items::new(problem.rows, &shared.index), &about, &lists.likely, stop))
+            }
+            Linked::Documents(_) => Box::new(solve::Likelihood::new(problem.rows.clone(), &about, &lists.likely, stop)),
+        }
     }
 
     fn descend(&self, risk: &mut dyn Risk, lambda: f64, from: Start<()>, watch: &Watch) -> Result<Solved<()>> {
@@ -303,9 +383,12 @@ impl Learner for QuadRank {
     }
 
     fn solve(&self, problem: &Problem<Cases>, from: Start<()>, watch: &Watch) -> Result<Solved<()>> {
-        match self.trainer {
-            Trainer::Likelihood => self.descend(&mut *self.risk(problem, watch.stop), problem.lambda, from, watch),
-            Trainer::Margin => solve::margin(self, problem, watch),
+        let Cases { linked, lists, .. } = &problem.drawn.examples;
+        match linked {
+            Linked::Items(shared) => {
+                self.solve_by(Items::new(problem.rows, &shared.index), lists, problem, from, watch)
+            }
+            Linked::Documents(documents) => documents.solve(self, problem, from, watch),
         }
     }
 
@@ -334,22 +417,55 @@ impl Learner for QuadRank {
     }
 
     fn dim(&self, columns: usize, cases: &Cases) -> usize {
-        columns + cases.shared.index.dim()
+        match &cases.linked {
+            Linked::Items(shared) => columns + shared.index.dim(),
+            Linked::Documents(documents) => columns + documents.dim(columns),
+        }
     }
 
     fn quadratic(&self, theta: &mut Vec<f64>, cases: &Cases) -> Option<Quadratic> {
-        let index = &cases.shared.index;
-        let mut biases = theta.split_off(theta.len() - index.dim());
-        let links = biases.split_off(index.items);
-        let (items, core) = (cases.shared.names.clone(), index.core.clone());
-        Some(Quadratic { places: cases.places.clone(), order: self.order(), items, biases, core, links })
+        let (places, order) = (cases.places.clone(), self.order());
+        match &cases.linked {
+            Linked::Items(Shared { names, index }) => {
+                let mut biases = theta.split_off(theta.len() - index.dim());
+                let links = biases.split_off(index.items);
+                let (items, core) = (names.clone(), index.core.clone());
+                Some(Quadratic { places, order, items, biases, core, links, pairs: None })
+            }
+            Linked::Documents(documents) => {
+                // columns, features of pairs, and columns again where scores find the core
+                let width = documents.names().len();
+                let columns = (theta.len() - width) / (1 + usize::from(documents.by_score()));
+                let mut weights = theta.split_off(columns);
+                let first = weights.split_off(width);
+                weights.iter_mut().zip(&documents.factors).for_each(|(v, factor)| *v *= factor);
+                let core = match &self.core {
+                    Core::Names(names) => PairCore::Named(names.clone()),
+                    size => PairCore::Best { size: size.len(), weights: first },
+                };
+                let pairs = Some(PairLinks { names: documents.names().to_vec(), weights, core });
+                Some(Quadratic { places, order, items: vec![], biases: vec![], core: vec![], links: vec![], pairs })
+            }
+        }
     }
 
     /// Items are found by name: other queries may have others.
     fn parameters(&self, ranker: &Ranker, cases: &Cases) -> Vec<f64> {
         let mut theta = ranker.score.weights().to_vec();
         let Some(old) = &ranker.quadratic else { return theta };
-        let (names, index) = (&cases.shared.names, &cases.shared.index);
+        let Shared { names, index } = match &cases.linked {
+            Linked::Items(shared) => shared,
+            Linked::Documents(documents) => {
+                let none = (vec![0.0; documents.names().len()], theta.clone());
+                let (weights, first) = old.pairs.as_ref().map_or(none, |pairs| match &pairs.core {
+                    PairCore::Best { weights, .. } => (pairs.weights.clone(), weights.clone()),
+                    PairCore::Named(_) => (pairs.weights.clone(), vec![]),
+                });
+                theta.extend(weights.iter().zip(&documents.factors).map(|(v, factor)| v / factor));
+                theta.extend(first);
+                return theta;
+            }
+        };
         let places: Vec<Option<usize>> = names.iter().map(|name| find(&old.items, name)).collect();
         theta.extend(places.iter().map(|place| place.map_or(0.0, |place| old.biases[place])));
         for &core in &index.core {
@@ -361,5 +477,9 @@ impl Learner for QuadRank {
             theta.extend(places.iter().map(link));
         }
         theta
+    }
+
+    fn digest(&self, set: &RankSet) -> String {
+        set.linked_digest()
     }
 }

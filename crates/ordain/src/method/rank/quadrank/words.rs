@@ -23,9 +23,9 @@ impl QuadRank {
     pub const SETTINGS: &'static [Setting] = &[
         Setting {
             name: "core",
-            range: "a number up to 8, or names of documents separated by ;",
+            range: "auto, a number up to 8, or names of documents separated by ;",
             default: "1",
-            help: "items that are linked with all others: so many whose places depend most on those of others in the training data, or these; 0 ranks without links",
+            help: "items that are linked with all others: so many whose places depend most on those of others in the training data, or these; 0 ranks without links, auto tries 0 to 3 on validation. With links between documents: the so many best documents of each query by the same fit without links",
         },
         Setting {
             name: "design",
@@ -79,6 +79,8 @@ impl QuadRank {
 /// The items that are linked with all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Core {
+    /// As many as are best on validation queries, from 0 to [`Core::MOST_TRIED`].
+    Auto,
     /// So many.
     Size(usize),
     /// These.
@@ -86,9 +88,13 @@ pub enum Core {
 }
 
 impl Core {
-    /// How many they are.
+    /// The most that are tried where the size is left open.
+    pub const MOST_TRIED: usize = 3;
+
+    /// How many they are; 1 where that is open and there is nothing to choose on.
     pub fn len(&self) -> usize {
         match self {
+            Self::Auto => 1,
             Self::Size(size) => *size,
             Self::Names(names) => names.len(),
         }
@@ -105,13 +111,16 @@ impl FromStr for Core {
     fn from_str(value: &str) -> Result<Self> {
         let wrong = || Error::Setting {
             name: "core".into(),
-            expected: format!("a number up to {MOST_CORE}, or up to {MOST_CORE} different names separated by ;"),
+            expected: format!("auto, a number up to {MOST_CORE}, or up to {MOST_CORE} different names separated by ;"),
             found: value.into(),
         };
         if let Ok(size) = value.parse::<usize>() {
             return if size <= MOST_CORE { Ok(Self::Size(size)) } else { Err(wrong()) };
         }
-        if value == "auto" || value.parse::<f64>().is_ok() {
+        if value == "auto" {
+            return Ok(Self::Auto);
+        }
+        if value.parse::<f64>().is_ok() {
             return Err(wrong());
         }
         // one name that looks like a number is told apart by a last ;
@@ -131,6 +140,7 @@ impl FromStr for Core {
 impl fmt::Display for Core {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
+            Self::Auto => f.write_str("auto"),
             Self::Size(size) => write!(f, "{size}"),
             // the last ; tells a name from a number
             Self::Names(names) => write!(f, "{};", names.join(";")),
