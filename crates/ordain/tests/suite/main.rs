@@ -13,6 +13,7 @@ mod contract;
 mod core_choice;
 mod diagonals;
 mod edge_kernels;
+mod document_links;
 mod interrupts;
 mod label_kernels;
 mod layering;

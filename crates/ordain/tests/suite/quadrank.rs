@@ -241,7 +241,7 @@ fn what_cannot_be_fitted_is_refused_with_the_reason() {
         ("quadrank", &bare, "documents with names (a column docid)"),
         ("quadrank[core=item_9]", &set, "unknown item that two queries share \"item_9\""),
         ("quadrank[core=0]", &twice, "each item once in a query"),
-        ("quadrank[core=9]", &set, "core: expected a number up to 8"),
+        ("quadrank[core=9]", &set, "core: expected auto, a number up to 8"),
         ("quadrank[loss=ndcg]", &set, "loss: expected trainer=margin with it"),
         ("quadrank[trainer=margin,loss=map]", &set, "a loss has to be linear in the places"),
         ("quadrank[trainer=margin,loss=p@9]", &set, "p@K with K up to the 5 head places"),
