@@ -85,6 +85,19 @@ def _array(values: Any, what: str, ndim: int) -> Doubles:
     return np.require(array, np.float64, ["C", "A"])
 
 
+def _held(values: Any, what: str) -> Any:
+    """The same, if float64 holds every one of them: of whole numbers beyond 2**53 it holds only some."""
+    array = np.asarray(values)
+    if array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.ndim == 2:
+        for i, j in np.argwhere((array > 2**53) | (array < -(2**53))):
+            if int(float(array[i, j])) != int(array[i, j]):
+                raise ValueError(
+                    f"{what}[{i}, {j}]: expected a whole number that float64 holds (every one up to 2**53 in size), "
+                    f"found {array[i, j]}; divide by a common factor, or round with {what}.astype(float)"
+                )
+    return array
+
+
 def _whole(value: Any, what: str, least: int) -> int:
     """A whole number that is not too small."""
     try:
@@ -177,7 +190,7 @@ def quadratic_assignment(
     The problem is hard, and this is a search: iterated 2-opt, then robust tabu search, half of the time each. It ends
     after `seconds`, bound included, or as soon as `fun` is proven. With `steps` it ends after so many exchanges of two
     items, whatever the time, and the same `seed` gives the same result. Up to 7 items all permutations are tried. Whole
-    numbers with sums up to 2**44 give exact values.
+    numbers with sums up to 2**44 give exact values; those that float64 does not hold (some beyond 2**53) are refused.
 
     - `bound="gilmore-lawler"`: costs O(n³).
     - `"projection"`: costs O(n³); `A` or `B` has to be symmetric.
@@ -185,9 +198,9 @@ def quadratic_assignment(
     - `"auto"`: the best of those that the problem has, within a quarter of the time. `"none"`: the time is for the
       search alone.
     """
-    given = {"A": _array(A, "A", 2), "B": _array(B, "B", 2)}
+    given = {"A": _array(_held(A, "A"), "A", 2), "B": _array(_held(B, "B"), "B", 2)}
     if linear is not None:
-        given["linear"] = _array(linear, "linear", 2)
+        given["linear"] = _array(_held(linear, "linear"), "linear", 2)
     n = len(given["A"])
     for what, matrix in given.items():
         if matrix.shape != (n, n):

@@ -62,6 +62,36 @@ def _ranks(scores: Doubles, of: Ints) -> Ints:
     return ranks
 
 
+def _links(given: Any) -> dict[str, Any] | None:
+    """Features of pairs: of a frame by its columns qid, doc_a and doc_b, of an array by two rows, which stand first."""
+    if given is None:
+        return None
+    columns = columns_of(given)
+    if not columns:
+        array = np.asarray(given)
+        if array.ndim != 2 or array.shape[1] < 3 or array.dtype.kind not in "iuf":
+            raise ValueError(
+                "links: expected a frame with the columns qid, doc_a, doc_b and features of pairs, or an array with two "
+                f"rows of X and the features of a pair in each row, found {given!r:.80}"
+            )
+        rows, width = array[:, :2], array.shape[1] - 2
+        if not (np.isfinite(rows).all() and (rows == np.floor(rows)).all() and (rows >= 0).all()):
+            raise ValueError("links: expected numbers of rows of X, from 0, in the first two columns")
+        a, b = (np.ascontiguousarray(rows[:, j], dtype=np.int64) for j in (0, 1))
+        values = np.ascontiguousarray(array[:, 2:], dtype=np.float64)
+        return {"names": [f"pair_{j + 1}" for j in range(width)], "query": None, "a": a, "b": b, "values": values}
+    absent = [name for name in ("qid", "doc_a", "doc_b") if name not in columns]
+    if absent:
+        raise ValueError(f"links: expected the columns qid, doc_a and doc_b, found no {absent[0]} among {columns!r:.200}")
+    names = [name for name in columns if name not in ("qid", "doc_a", "doc_b")]
+    n = len(np.asarray(given["qid"]))
+    query, a, b = (ids(np.asarray(given[name]), f"links[{name!r}]", n) for name in ("qid", "doc_a", "doc_b"))
+    values = np.empty((n, len(names)))
+    for j, name in enumerate(names):
+        values[:, j] = column(given[name], f"links[{name!r}]", n)
+    return {"names": [str(name) for name in names], "query": query, "a": a, "b": b, "values": values}
+
+
 class Ranker(Estimator):
     """What all rankers share.
 
@@ -137,6 +167,7 @@ class Ranker(Estimator):
         eval_set: Any,
         callbacks: Any,
         items: Any = None,
+        links: Any = None,
     ) -> Self:
         settings, run = self._settings(), self._run(callbacks)
         need_whole("query", "QueryKFold", qid if isinstance(qid, str) else "qid")
@@ -171,7 +202,7 @@ class Ranker(Estimator):
             data, grades, queries, weight = self._joined(data, grades, queries, weight, eval_set, roles)
             valid = n
         model, raised = _ordain.fit_rank(
-            self._method, settings, data.rows, data.names, grades, queries, weight, valid, run, known
+            self._method, settings, data.rows, data.names, grades, queries, weight, valid, run, known, _links(links)
         )
         return self._keep(model, data, raised)
 
@@ -252,9 +283,12 @@ class Ranker(Estimator):
 
     def top_k(self, X: Any, qid: Any = None, k: int = 10) -> dict[Any, Ints]:
         """For each query the rows of its `k` best documents, best first."""
+        return self._top_k(X, qid, k, None)
+
+    def _top_k(self, X: Any, qid: Any, k: int, known: dict[str, Any] | None) -> dict[Any, Ints]:
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
             raise ValueError(f"k: expected a whole number above 0, found {k!r}")
-        scores, of = self._scored(X, qid)
+        scores, of = self._scored(X, qid, known)
         order = np.lexsort((-scores, of))
         starts = np.flatnonzero(np.diff(of[order], prepend=-1))
         names = self._given_queries(X, qid, len(of))
@@ -296,12 +330,17 @@ class Ranker(Estimator):
 
         The contributions add up to the difference of the two scores.
         """
+        return self._explain(X, qid, above, below, None)
+
+    def _explain(
+        self, X: Any, qid: Any, above: int, below: int, of_rows: dict[str, Any] | None
+    ) -> dict[str, np.ndarray[Any, Any]]:
         model = self._fitted()
         rows, names, queries = self._asked(X, qid, model.by_query)
         for name, row in (("above", above), ("below", below)):
             if row < 0:
                 raise ValueError(f"{name}: expected a row of X, counted from 0, found {row}")
-        reasons = model.explain(rows, names, queries, above, below)
+        reasons = model.explain(rows, names, queries, above, below, of_rows)
         known = self.facts_["features"]["names"]
         columns = list(zip(*reasons, strict=True))
         named = np.array([known[j] for j in columns[0]], dtype=object)
@@ -656,6 +695,13 @@ class QuadRank(Ranker):
     places that are known at prediction: a number for each row, the place in its query from 1, and 0 where it is not
     known.
 
+    `links` makes links between documents instead, whatever their names: a frame with the columns `qid`, `doc_a`,
+    `doc_b` (as in `qid` and `items`) and a column for each feature of a pair, or an array whose rows are two rows of
+    `X`, from 0, and the features of that pair. The link of a pair is `v` times its features, `v` is learned, and a pair
+    that is not there has none. The core of a query is its `core` best documents by the same fit without links, or those
+    with the names that `core` gives. `eval_set` needs no links of its own: those of its queries stand in `links` too,
+    rows of an array counted on from the last of `X`.
+
     `predict` gives minus the place of each row in the order of its query. Parameters are those of
     `ordain fit quadrank --help`.
 
@@ -667,17 +713,17 @@ class QuadRank(Ranker):
     """
 
     _method: ClassVar[str] = "quadrank"
-    __metadata_request__fit = {"qid": True, "items": True}
-    __metadata_request__predict = {"qid": True, "items": True, "pins": True}
-    __metadata_request__score = {"qid": True, "items": True, "pins": True}
-    __metadata_request__predict_proba = {"qid": True, "items": True, "pins": True}
+    __metadata_request__fit = {"qid": True, "items": True, "links": True}
+    __metadata_request__predict = {"qid": True, "items": True, "pins": True, "links": True}
+    __metadata_request__score = {"qid": True, "items": True, "pins": True, "links": True}
+    __metadata_request__predict_proba = {"qid": True, "items": True, "pins": True, "links": True}
 
     def __init__(
         self,
         *,
         core: int | str = 1,
         design: str = "distance",
-        places: int = 5,
+        places: int | str = 5,
         trainer: str = "likelihood",
         loss: str | None = None,
         ties: str = "average",
@@ -726,6 +772,7 @@ class QuadRank(Ranker):
         qid: Any = None,
         *,
         items: Any = None,
+        links: Any = None,
         group: Any = None,
         ignore: Iterable[str] = (),
         eval_set: Any = None,
@@ -733,14 +780,14 @@ class QuadRank(Ranker):
     ) -> Self:
         """Learns as `Ranker.fit` does, with the item of each row; then `eval_set=(X, y, qid, items)`.
 
-        Without `items` only `core=0` can be fitted, which is a model without links.
+        Without `items` and `links` only `core=0` can be fitted, which is a model without links.
         """
-        return self._fit(X, y, qid, group, None, ignore, eval_set, callbacks, items)
+        return self._fit(X, y, qid, group, None, ignore, eval_set, callbacks, items, links)
 
     def _items(self, X: Any, n: int, items: Any) -> Ids | None:
         return None if items is None else ids(items, "items", n)
 
-    def _known(self, X: Any, items: Any, pins: Any) -> dict[str, Any]:
+    def _known(self, X: Any, items: Any, pins: Any, links: Any) -> dict[str, Any]:
         """What is known of rows beside their features."""
         self._fitted()
         column_of_items = self.columns_.get("id")
@@ -758,7 +805,9 @@ class QuadRank(Ranker):
                     f"pins: expected a place from 1 for each row, 0 where it is not known, found {pins!r:.80}"
                 )
             pins = given.tolist()
-        return {"items": items, "pins": pins}
+        if links is not None and self._fitted().pair_weights is None:
+            raise ValueError("links: this model was fitted without links between documents: leave them out")
+        return {"items": items, "pins": pins, "links": _links(links)}
 
     def _warn_of(self, items: Ids | None) -> None:
         """Says which items the model does not know."""
@@ -775,13 +824,20 @@ class QuadRank(Ranker):
             warnings.warn(text, UserWarning, stacklevel=4)
 
     def predict(
-        self, X: Any, qid: Any = None, *, items: Any = None, pins: Any = None, output: str | None = None
+        self,
+        X: Any,
+        qid: Any = None,
+        *,
+        items: Any = None,
+        pins: Any = None,
+        links: Any = None,
+        output: str | None = None,
     ) -> Any:
         """Minus the place of each row in the order of its query; rows that nothing tells apart have the same.
 
         `output="frame"` gives a frame of the library that `X` is from, with the columns `query`, `rank` and `score`.
         """
-        return self._predict(X, qid, output, self._known(X, items, pins))
+        return self._predict(X, qid, output, self._known(X, items, pins, links))
 
     def answers(
         self,
@@ -790,40 +846,67 @@ class QuadRank(Ranker):
         *,
         items: Any = None,
         pins: Any = None,
+        links: Any = None,
         top: int | None = None,
         probabilities: bool = False,
     ) -> list[dict[str, Any]]:
         """The order of each query with its value and gap, as the documents that `ordain predict --json` prints."""
-        model, known = self._fitted(), self._known(X, items, pins)
+        model, known = self._fitted(), self._known(X, items, pins, links)
         return _read(model.answers(*self._asked(X, qid, True), top, probabilities, self.n_threads, known))
 
-    def rank(self, X: Any, qid: Any = None, *, items: Any = None, pins: Any = None) -> Ints:
+    def rank(self, X: Any, qid: Any = None, *, items: Any = None, pins: Any = None, links: Any = None) -> Ints:
         """The rank of each row within its query, 1 for the best; equal scores stand in the order of the rows."""
-        return _ranks(*self._scored(X, qid, self._known(X, items, pins)))
+        return _ranks(*self._scored(X, qid, self._known(X, items, pins, links)))
+
+    def top_k(
+        self, X: Any, qid: Any = None, k: int = 10, *, items: Any = None, pins: Any = None, links: Any = None
+    ) -> dict[Any, Ints]:
+        """For each query the rows of its `k` best documents, best first."""
+        return self._top_k(X, qid, k, self._known(X, items, pins, links))
 
     def score(
-        self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None, *, items: Any = None, pins: Any = None
+        self,
+        X: Any,
+        y: Any,
+        qid: Any = None,
+        sample_weight: Any = None,
+        *,
+        items: Any = None,
+        pins: Any = None,
+        links: Any = None,
     ) -> float:
         """The mean over queries of the metric `choose_by` under `convention`, of the order that the model gives."""
-        return self._score(X, y, qid, sample_weight, self._known(X, items, pins))
+        return self._score(X, y, qid, sample_weight, self._known(X, items, pins, links))
 
-    def predict_proba(self, X: Any, qid: Any = None, *, items: Any = None, pins: Any = None) -> Doubles:
+    def predict_proba(
+        self, X: Any, qid: Any = None, *, items: Any = None, pins: Any = None, links: Any = None
+    ) -> Doubles:
         """The probability that a row stands at place 1, 2, … of its query: one column for each head place."""
-        known = self._known(X, items, pins)
+        known = self._known(X, items, pins, links)
         return self._fitted().places(*self._asked(X, qid, True), self.n_threads, known)[0]
 
-    def explain(self, X: Any, qid: Any = None, *, above: int, below: int) -> dict[str, np.ndarray[Any, Any]]:
+    def explain(
+        self, X: Any, qid: Any = None, *, above: int, below: int, links: Any = None
+    ) -> dict[str, np.ndarray[Any, Any]]:
         """What each feature adds to the score of row `above` by itself over that of row `below`, the largest first.
 
         Biases and links of items are not among them: `ordain explain` shows those too.
         """
-        return super().explain(X, qid, above=above, below=below)
+        known = None if links is None else {"items": None, "pins": None, "links": _links(links)}
+        return self._explain(X, qid, above, below, known)
 
     @property
     def core_(self) -> list[str]:
-        """The items that are linked with all others, by name."""
+        """The items that are linked with all others, by name; none where scores find the core of each query."""
         quadratic = self.facts_["quadratic"]
+        if quadratic.get("pairs") is not None:
+            return list(quadratic["pairs"].get("documents") or [])
         return [quadratic["items"][item] for item in quadratic["core"]]
+
+    @property
+    def links_(self) -> dict[str, float]:
+        """The weight of each feature of pairs, of a model with links between documents."""
+        return dict(self._fitted().pair_weights or [])
 
 
 class SVMMap(Ranker):

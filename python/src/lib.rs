@@ -23,6 +23,7 @@ fn raised(error: ordain::Error) -> PyErr {
     use ordain::Error;
     let text = match &error {
         Error::Advised { error, way } if way.option == "folds" => error.to_string(), // there is no such argument
+        Error::Advised { error, way } if way.option == "links" => format!("{error}; links= {}", way.effect), // it is no file here
         error => error.told(|option, value| format!("{option}={value:?}")),
     };
     match error.cause() {

@@ -4,9 +4,9 @@ use crate::input::{Ids, Rows, asked, check_finite, learned, rank_set};
 use crate::model::{Run, lines, method, model_methods};
 use crate::raised;
 use crate::work::work;
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use ordain::answer::{Answers, Want};
-use ordain::data::Missing;
+use ordain::data::{Missing, RankSet};
 use ordain::data::scale::Scale;
 use ordain::method::{AnyMethod, Rank};
 use ordain::task::{Fitted, Model, Ready, Task};
@@ -25,7 +25,7 @@ type Reason = (usize, f32, f32, f64, f64, f64);
 
 /// Fits a ranker; the rows from `valid_from` on are for validation.
 #[pyfunction]
-#[pyo3(signature = (name, settings, x, names, y, qid, weight, valid_from, run, items = None))]
+#[pyo3(signature = (name, settings, x, names, y, qid, weight, valid_from, run, items = None, links = None))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn fit_rank(
     py: Python<'_>,
@@ -39,6 +39,7 @@ pub(crate) fn fit_rank(
     valid_from: Option<usize>,
     run: Run<'_>,
     items: Option<Ids<'_>>,
+    links: Option<Links<'_>>,
 ) -> PyResult<(Ranker, Option<PyErr>)> {
     let AnyMethod::Rank(method) = method(name, &settings)? else {
         return Err(raised(ordain::Error::unknown(
@@ -52,6 +53,9 @@ pub(crate) fn fit_rank(
     let (mut set, first) = rank_set(features, columns, Some(&y), qid.as_ref(), valid_from.unwrap_or(rows))?;
     if let Some(items) = &items {
         set = set.with_documents(&words(items)?).map_err(raised)?;
+    }
+    if let Some(links) = links {
+        set = links.of(set)?;
     }
     if let Some(weight) = weight {
         let given = weight.as_slice()?;
@@ -69,12 +73,44 @@ fn words(ids: &Ids<'_>) -> PyResult<Vec<String>> {
     })
 }
 
-/// What is known of rows beside their features: the item of each, and its place in its query (from 1; 0 where it is not known).
+/// Features of pairs of documents: by query and document, or by two rows (from 0) where there is no query.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Links<'py> {
+    names: Vec<String>,
+    query: Option<Ids<'py>>,
+    a: Ids<'py>,
+    b: Ids<'py>,
+    values: PyReadonlyArray2<'py, f64>,
+}
+
+impl Links<'_> {
+    /// A set with them.
+    fn of(&self, set: RankSet) -> PyResult<RankSet> {
+        let (names, values) = (self.names.clone(), self.values.as_slice()?);
+        if let Some(query) = &self.query {
+            let (query, a, b) = (words(query)?, words(&self.a)?, words(&self.b)?);
+            let pairs: Vec<(String, String, String)> =
+                query.into_iter().zip(a).zip(b).map(|((query, a), b)| (query, a, b)).collect();
+            return set.with_named_pairs(names, &pairs, values).map_err(raised);
+        }
+        let rows = |ids: &Ids<'_>| -> PyResult<Vec<usize>> {
+            let Ids::Numbers(ids) = ids else { return Ok(vec![]) };
+            Ok(ids.as_slice()?.iter().map(|&row| usize::try_from(row).unwrap_or(usize::MAX)).collect())
+        };
+        let pairs: Vec<(usize, usize)> = rows(&self.a)?.into_iter().zip(rows(&self.b)?).collect();
+        set.with_pairs(names, &pairs, values).map_err(raised)
+    }
+}
+
+/// What is known of rows beside their features: the item of each, its place in its query (from 1; 0 where it is not known), and features
+/// of pairs.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Known<'py> {
     items: Option<Ids<'py>>,
     pins: Option<Vec<usize>>,
+    links: Option<Links<'py>>,
 }
 
 /// Whether all scores are finite, on all threads.
@@ -108,6 +144,9 @@ impl Ranker {
                     }
                 }
             }
+        }
+        if let Some(links) = known.and_then(|known| known.links.as_ref()) {
+            set = links.of(set)?;
         }
         ranker.prepare_owned(set).map_err(raised)
     }
@@ -235,6 +274,13 @@ impl Ranker {
     fn weights<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         let ranker = &self.fitted.model;
         ranker.score.expansion().is_none().then(|| PyArray1::from_slice(py, ranker.score.weights()))
+    }
+
+    /// The weight of each feature of pairs, of models with links between documents.
+    #[getter]
+    fn pair_weights(&self) -> Option<Vec<(String, f64)>> {
+        let pairs = self.fitted.model.quadratic.as_ref()?.pairs.as_ref()?;
+        Some(pairs.names.iter().cloned().zip(pairs.weights.iter().copied()).collect())
     }
 
     /// What the head places are worth, of models with probabilities of places.

@@ -4,7 +4,6 @@ use super::score::{ExpansionHeader, Place};
 use super::{Opened, Stored, Tensors};
 use crate::error::Result;
 use crate::method::{GivenOrder, PairCore, PairLinks, PlaceDesign, Places, Quadratic, Rank, RankNotes, Ranker};
-use crate::structure::ranking::MOST_SUM;
 use crate::task::{Facts, Inputs};
 use serde::{Deserialize, Serialize};
 
@@ -123,8 +122,9 @@ impl Stored for Rank {
 /// Links between items. What they hold is checked with the rest of the model.
 fn quadratic(header: &QuadraticHeader, from: &Opened) -> Result<Quadratic> {
     let values = from.f64s("quadratic/values")?;
-    let worth = values.len() <= MOST_SUM && values.iter().all(|&c| c > 0.0) && values.is_sorted_by(|a, b| a >= b);
-    let places = Places::new(&values, header.design).ok().filter(|_| worth);
+    let worth = values.iter().all(|&c| c > 0.0) && values.is_sorted_by(|a, b| a >= b);
+    let places = if values.is_empty() { Places::whole(header.design) } else { Places::new(&values, header.design) };
+    let places = places.ok().filter(|_| worth);
     let (items, core) = (header.items.clone(), header.core.clone());
     let places = places.ok_or_else(|| from.refusal.impossible())?;
     Ok(Quadratic {

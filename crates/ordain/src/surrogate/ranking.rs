@@ -1,9 +1,10 @@
 //! Orders of items with links between them: the right ones made likely, or put above all others by a margin.
 
 use crate::error::{Error, Result};
-use crate::structure::ranking::{self, Design, Links, Problem, Sums, UNLIMITED};
+use crate::structure::ranking::{self, Design, Links, MOST_SUM, Problem, Sums, UNLIMITED};
 use crate::surrogate::lists::ListLoss;
 use crate::traits::{Blocks, Scorer, Surrogate};
+use std::sync::OnceLock;
 
 /// What two places have to do with each other, \[QAP\] Eq. (5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -17,41 +18,94 @@ pub enum PlaceDesign {
     Head,
 }
 
-/// The places of top-k lists: k head places, worth `c_1 ≥ … ≥ c_k`, and the tail, worth 0.
-#[derive(Clone, Debug, PartialEq)]
+/// What each class of places is worth, and the design between them.
+type Board = (Vec<f64>, Design);
+
+/// The places of top-k lists: k head places, worth `c_1 ≥ … ≥ c_k`, and the tail, worth 0. Or those of whole rankings: then every document has a
+/// place of its own, worth `1/log2(1 + j)`.
+#[derive(Clone, Debug)]
 pub struct Places {
+    /// What head places are worth; of whole rankings empty.
     values: Vec<f64>,
     design: PlaceDesign,
-    /// For lists of 0, 1, … documents; the last one serves all that are longer than the head.
-    boards: Vec<(Vec<f64>, Design)>,
+    /// For lists of 0, 1, … documents, made when they are needed; of top-k lists the last one serves all that are longer than the head.
+    boards: Vec<OnceLock<Board>>,
+}
+
+impl PartialEq for Places {
+    fn eq(&self, other: &Self) -> bool {
+        self.values == other.values && self.design == other.design
+    }
 }
 
 impl Places {
-    /// The places of a head; refuses one that is empty, or values that are not finite.
+    /// The most documents of a whole ranking, and the most head places: the design of so many places is a matrix.
+    pub const MOST: usize = 1000;
+
+    /// The places of a head; refuses one that is empty or has more than [`Places::MOST`], or values that are not finite.
     pub fn new(values: &[f64], design: PlaceDesign) -> Result<Self> {
         let k = values.len();
-        if k == 0 {
-            return Err(Error::Data { expected: "at least one head place".into(), found: "none".into() });
+        if !(1..=Self::MOST).contains(&k) {
+            let expected = format!("from 1 to {} head places", Self::MOST);
+            return Err(Error::Data { expected, found: k.to_string() });
         }
-        let board = |n: usize| {
-            let classes = n.clamp(1, k + 1);
-            let discounts: Vec<f64> = values.iter().copied().chain([0.0]).take(classes).collect();
-            let table = |of: &dyn Fn(usize, usize) -> f64| {
-                (0..classes * classes).map(|at| of(at / classes, at % classes)).collect::<Vec<f64>>()
-            };
-            let step = 1.0 / k as f64;
-            let table = match design {
-                PlaceDesign::Distance => table(&|j, l| step * j.abs_diff(l) as f64),
-                PlaceDesign::Product => table(&|j, l| discounts[j] * discounts[l]),
-                PlaceDesign::Head => table(&|j, l| f64::from(u8::from(j.max(l) < k))),
-            };
-            Ok((discounts, Design::matrix(classes, table)?))
-        };
-        let boards = (0..=k + 1).map(board).collect::<Result<Vec<_>>>()?;
-        Ok(Self { values: values.to_vec(), design, boards })
+        if values.iter().any(|c| !c.is_finite()) {
+            return Err(Error::NotFinite { what: "the value of a place" });
+        }
+        Ok(Self { values: values.to_vec(), design, boards: vec![OnceLock::new(); k + 2] })
     }
 
-    /// What the head places are worth.
+    /// The places of whole rankings. With the design `distance` the first and the last place are 1 apart, as the first place and the tail of
+    /// a list are. Refuses the design `head`: without a tail all places are in the head.
+    pub fn whole(design: PlaceDesign) -> Result<Self> {
+        match design {
+            PlaceDesign::Head => Err(Error::Data {
+                expected: "the design distance or product for whole rankings (all places are in the head)".into(),
+                found: "head".into(),
+            }),
+            _ => Ok(Self { values: vec![], design, boards: vec![OnceLock::new(); Self::MOST + 1] }),
+        }
+    }
+
+    /// Whether they are those of whole rankings.
+    pub fn is_whole(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Whether orders can be summed up: there is a tail, and few places are above it.
+    pub fn sums(&self) -> bool {
+        (1..=MOST_SUM).contains(&self.values.len())
+    }
+
+    /// Refuses a list that is too long for a whole ranking.
+    pub fn check(&self, n: usize) -> Result<()> {
+        match self.is_whole() && n > Self::MOST {
+            false => Ok(()),
+            true => Err(Error::Data {
+                expected: format!("at most {} documents for a whole ranking (places=K ranks the first K)", Self::MOST),
+                found: n.to_string(),
+            }),
+        }
+    }
+
+    fn board(&self, n: usize) -> Board {
+        let k = if self.is_whole() { n.max(2) - 1 } else { self.values.len() };
+        let classes = n.clamp(1, k + 1);
+        let worth = |j: usize| 1.0 / ((j + 2) as f64).log2();
+        let discounts: Vec<f64> = match self.is_whole() {
+            true => (0..classes).map(worth).collect(),
+            false => self.values.iter().copied().chain([0.0]).take(classes).collect(),
+        };
+        let step = 1.0 / k as f64;
+        let design = match self.design {
+            PlaceDesign::Distance => Design::of(classes, |j, l| step * j.abs_diff(l) as f64),
+            PlaceDesign::Product => Design::of(classes, |j, l| discounts[j] * discounts[l]),
+            PlaceDesign::Head => Design::of(classes, |j, l| f64::from(u8::from(j.max(l) < k))),
+        };
+        (discounts, design)
+    }
+
+    /// What the head places are worth; of whole rankings nothing.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
@@ -62,9 +116,10 @@ impl Places {
     }
 
     /// The places of a list of `n` documents: what each is worth, and the design. The last one of a list that is longer than the head
-    /// is the tail.
+    /// is the tail. [`Places::check`] says whether there are so many.
     pub fn of(&self, n: usize) -> (&[f64], &Design) {
-        let (discounts, design) = &self.boards[n.min(self.boards.len() - 1)];
+        let n = n.min(self.boards.len() - 1);
+        let (discounts, design) = self.boards[n].get_or_init(|| self.board(n));
         (discounts, design)
     }
 }
@@ -98,14 +153,77 @@ pub struct RankingCase {
     mean: Vec<f64>,
 }
 
+/// The mean over all orders that follow the grades of the value of each document's place, then of the design of each link.
+///
+/// ```text
+/// mean of D(π_c, π_i) = Σ_{j of c's grade, l of i's grade, j ≠ l} D(j, l) / number of such j, l
+/// ```
+///
+/// Documents of one grade take the places of that grade in any order. O(n · places) for each core document.
+pub fn mean_places(grades: &[f64], core: &[u32], places: &Places) -> Vec<f64> {
+    let n = grades.len();
+    let (discounts, design) = places.of(n);
+    let last = discounts.len() - 1;
+    // the classes that documents of a grade stand in, and how many places of them
+    let block = |grade: f64| -> Vec<(usize, f64)> {
+        let above = grades.iter().filter(|g| **g > grade).count();
+        let until = grades.iter().filter(|g| **g >= grade).count();
+        let head = (above..until.min(last)).map(|j| (j, 1.0));
+        let rest = until.saturating_sub(above.max(last));
+        head.chain((rest > 0).then_some((last, rest as f64))).collect()
+    };
+    let mut kinds: Vec<f64> = grades.to_vec();
+    kinds.sort_by(f64::total_cmp);
+    kinds.dedup();
+    let kind = |i: usize| kinds.partition_point(|grade| *grade < grades[i]);
+    let blocks: Vec<Vec<(usize, f64)>> = kinds.iter().map(|&grade| block(grade)).collect();
+    let own = |block: &Vec<(usize, f64)>| {
+        let sum: f64 = block.iter().map(|&(j, many)| many * discounts[j]).sum();
+        sum / block.iter().map(|(_, many)| many).sum::<f64>()
+    };
+    let own: Vec<f64> = blocks.iter().map(own).collect();
+    let mut mean: Vec<f64> = (0..n).map(|i| own[kind(i)]).collect();
+    mean.resize(n * (1 + core.len()), 0.0);
+    let apart = |a: usize, b: usize| {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for &(j, first) in &blocks[a] {
+            for &(l, second) in &blocks[b] {
+                // two documents never share a place
+                let many = if a == b && j == l { first * (second - 1.0) } else { first * second };
+                (sum, count) = (sum + many * design.at(j, l), count + many);
+            }
+        }
+        if count > 0.0 { sum / count } else { 0.0 }
+    };
+    for (c, &item) in core.iter().enumerate() {
+        let of = kind(item as usize);
+        let means: Vec<f64> = (0..kinds.len()).map(|other| apart(of, other)).collect();
+        let pairs = (0..n).filter(|&i| core[..=c].iter().all(|&other| other as usize != i));
+        pairs.for_each(|i| mean[n * (1 + c) + i] = means[kind(i)]);
+    }
+    mean
+}
+
 impl RankingCase {
-    /// A list by the grades of its documents. One sum over all right orders.
+    /// A list by the grades of its documents. One sum over all right orders; where orders cannot be summed up, [`mean_places`].
     pub fn new(grades: &[f64], core: Vec<u32>, places: &Places, work: &mut RankingWork) -> Result<Self> {
         let n = grades.len();
+        places.check(n)?;
         let right = by_grade(grades, places);
+        if !places.sums() {
+            let mean = mean_places(grades, &core, places);
+            return Ok(Self { core, right, mean });
+        }
         let mut mean = vec![0.0; n * (1 + core.len())];
         work.expect(places, &core, &vec![0.0; mean.len()], &right, 1.0, &mut mean)?;
         Ok(Self { core, right, mean })
+    }
+
+    /// By how much right orders differ from all orders in the mean: minus the slope of the likelihood at zero.
+    pub fn lean(&self, places: &Places) -> Vec<f64> {
+        let n = self.mean.len() / (1 + self.core.len());
+        let all = mean_places(&vec![0.0; n], &self.core, places);
+        self.mean.iter().zip(all).map(|(right, all)| right - all).collect()
     }
 }
 
@@ -204,9 +322,10 @@ impl RankingTarget {
     /// A list by the grades of its documents; nothing where all orders are as good. Refuses grades that the loss has no meaning for. The order to
     /// win is left to [`Self::complete`].
     pub fn new(grades: &[f64], core: Vec<u32>, places: &Places, loss: ListLoss) -> Result<Option<Self>> {
+        places.check(grades.len())?;
         let (discounts, _) = places.of(grades.len());
         let classes = discounts.len();
-        let head = grades.len().min(places.values().len());
+        let head = if places.is_whole() { grades.len() } else { grades.len().min(places.values().len()) };
         let mut order: Vec<usize> = (0..grades.len()).collect();
         order.sort_by(|&a, &b| grades[b].total_cmp(&grades[a]));
         let sorted: Vec<f64> = order.iter().map(|&i| grades[i]).collect();
@@ -258,7 +377,7 @@ fn least_loss(grades: &[f64], worth: &[f64], places: &Places, loss: ListLoss) ->
     worth.iter().flat_map(row).collect()
 }
 
-/// `max over orders π of  loss(π) + f(π) − f(right)`, the structured hinge of \[QAP\] Eqs. (1), (2) over top-k lists, for block-coordinate
+/// `max over orders π of  loss(π) + f(π) − f(right)`, the structured hinge of \[QAP\] Eqs. (1), (2) over top-k lists or whole rankings, for block-coordinate
 /// Frank-Wolfe. The maximum is Eq. (3), [`Problem::best`] with the loss as a linear term.
 pub struct RankingMargin<'a, C: Scorer> {
     /// What gives scores and links.

@@ -164,6 +164,76 @@ fn a_model_with_links_answers_as_enumeration_does() {
     }
 }
 
+/// Whole rankings whose order is drawn by scores and by links of the last item with all others.
+fn whole_orders(lists: usize, seed: u64) -> RankSet {
+    let (mut random, n) = (ordain::random::Random::new(seed), 6);
+    let (mut values, mut grades, mut names) = (vec![], vec![], vec![]);
+    for _ in 0..lists {
+        let scores: Vec<f64> = (0..n).map(|_| random.normal()).collect();
+        // the best of some random orders: near the best of all
+        let f = |place: &[usize]| {
+            let own: f64 = (0..n).map(|i| 2.0 * scores[i] / ((place[i] + 2) as f64).log2()).sum();
+            let link = |i: usize| if i % 2 == 0 { 4.0 } else { -4.0 };
+            own + (0..n - 1).map(|i| link(i) * place[i].abs_diff(place[n - 1]) as f64 / (n - 1) as f64).sum::<f64>()
+        };
+        let mut place: Vec<usize> = (0..n).collect();
+        let mut best = (f64::NEG_INFINITY, place.clone());
+        for _ in 0..300 {
+            random.shuffle(&mut place);
+            if f(&place) > best.0 {
+                best = (f(&place), place.clone());
+            }
+        }
+        values.extend(scores.iter().map(|&s| s as f32));
+        grades.extend(best.1.iter().map(|&place| (n - place) as f64));
+        names.extend((0..n).map(|i| format!("item_{i}")));
+    }
+    let columns = ordain::data::Columns::named(vec!["score".into()]);
+    let features = ordain::matrix::Features::Dense(ordain::matrix::Matrix::new(values, 1));
+    let bounds = (0..=lists).map(|list| list * n).collect();
+    let queries = (0..lists).map(|list| list.to_string()).collect();
+    RankSet::new(features, columns, grades, bounds, queries).unwrap().with_documents(&names).unwrap()
+}
+
+/// Eq. (2) over whole rankings: links between all places are learned, and answers are those of all orders.
+#[test]
+fn whole_rankings_are_learned_by_margin() {
+    let set = whole_orders(160, 2);
+    let (train, test): (Vec<u32>, Vec<u32>) = (0..160).partition(|&q| q < 80);
+    let settings = "places=all,trainer=margin,scale=none,lambda=0.001,max_iter=60";
+    let with = fit(&format!("quadrank[core=item_5;,{settings}]"), &set, &train);
+    let without = fit(&format!("quadrank[core=0,{settings}]"), &set, &train);
+    let ndcg = |fitted: &Fitted<Rank>| {
+        let ready = fitted.model.prepare(&set).unwrap();
+        let metric = ["ndcg".parse().unwrap()];
+        fitted.model.evaluate(&ready, &test, &metric, &Convention::STANDARD).unwrap().mean(0)
+    };
+    assert!(ndcg(&with) > ndcg(&without) + 0.03, "{} {}", ndcg(&with), ndcg(&without));
+    assert!(with.facts.report.gap.is_some() && with.facts.settings["places"] == "all");
+    let model = from_bytes::<Rank>(&to_bytes(&with), Path::new("m")).unwrap().model;
+    assert_eq!(model, with.model);
+    let (ready, quadratic) = (model.prepare(&set).unwrap(), model.quadratic.as_ref().unwrap());
+    for q in 80..84 {
+        let said = model.predict(&ready, &[q as u32], false).unwrap().remove(0);
+        let placed = said.placed.unwrap();
+        let mut most = f64::NEG_INFINITY;
+        let value = |place: &[usize]| {
+            let own: f64 = (0..6).map(|i| placed.own[i] / ((place[i] + 2) as f64).log2()).sum();
+            own + (0..5).map(|i| quadratic.links[i] * place[i].abs_diff(place[5]) as f64 / 5.0).sum::<f64>()
+        };
+        heads(6, 6, &mut vec![], &mut |order| {
+            let place: Vec<usize> = (0..6).map(|i| order.iter().position(|&o| o == i).unwrap()).collect();
+            most = most.max(value(&place));
+        });
+        let place: Vec<usize> = (0..6).map(|i| said.order.iter().position(|&row| row == 6 * q + i).unwrap()).collect();
+        assert!((placed.value - most).abs() < 1e-9 && placed.gap < 1e-9, "{} {most}", placed.value);
+        assert!((placed.value - value(&place)).abs() < 1e-9);
+    }
+    // so many head places that every list is whole: the last one is then worth nothing, as the tail
+    let many = fit("quadrank[core=item_5;,places=20,trainer=margin,scale=none,lambda=0.001,max_iter=60]", &set, &train);
+    assert!(ndcg(&many) > ndcg(&without), "{}", ndcg(&many));
+}
+
 #[test]
 fn a_file_keeps_a_model_and_threads_do_not_change_it() {
     let set = small();
@@ -248,7 +318,11 @@ fn what_cannot_be_fitted_is_refused_with_the_reason() {
         ("quadrank[trainer=margin,loss=mrr]", &set, "at most one relevant document in each list for loss=mrr"),
         ("quadrank[trainer=margin,ties=sum]", &set, "ties: expected trainer=likelihood with it"),
         ("quadrank[trainer=margin,order=expected]", &set, "order: expected trainer=likelihood with it"),
-        ("quadrank[places=17]", &set, "places: expected a number from 1 to 16"),
+        ("quadrank[places=17]", &set, "places: expected a number from 1 to 16 (the exact sum doubles its time"),
+        ("quadrank[places=all]", &set, "places: expected a number from 1 to 16 (the exact sum doubles its time"),
+        ("quadrank[places=all,trainer=margin,order=expected]", &set, "order: expected trainer=likelihood with it"),
+        ("quadrank[places=all,trainer=margin,design=head]", &set, "design: expected distance or product with places=all"),
+        ("quadrank[places=1001,trainer=margin]", &set, "places: expected a number from 1 to 1000, or all"),
     ] {
         let error = refused(method, set);
         assert!(error.contains(found), "{method}: {error}");

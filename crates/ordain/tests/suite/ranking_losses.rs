@@ -16,8 +16,9 @@ use ordain::solver::run::{Watch, run};
 use ordain::surrogate::lists::ListLoss;
 use ordain::surrogate::ranking::{
     MarginWork, PlaceDesign, Places, RankingCase, RankingLikelihood, RankingMargin, RankingTarget, RankingWork,
+    mean_places,
 };
-use ordain::traits::{Risk, Scorer, Solver, Stop};
+use ordain::traits::{Risk, Scorer, Solver, Stop, Surrogate};
 
 const DESIGNS: [PlaceDesign; 3] = [PlaceDesign::Distance, PlaceDesign::Product, PlaceDesign::Head];
 
@@ -27,6 +28,11 @@ struct Lists {
     index: ItemIndex,
     places: Places,
     k: usize,
+}
+
+/// The same lists as whole rankings: every document has a place of its own.
+fn whole(lists: Lists) -> Lists {
+    Lists { places: Places::whole(lists.places.design()).unwrap(), ..lists }
 }
 
 fn lists(random: &mut Random, design: PlaceDesign, count: usize) -> Lists {
@@ -58,6 +64,11 @@ impl Lists {
         &self.set.grades[self.set.span(n)]
     }
 
+    /// Places of a list that have an order.
+    fn head(&self, n: usize) -> usize {
+        if self.places.is_whole() { self.set.span(n).len() } else { self.k }
+    }
+
     fn core(&self, n: usize) -> Vec<u32> {
         self.index.inside(n).iter().map(|&(_, document)| document).collect()
     }
@@ -74,11 +85,14 @@ impl Lists {
                     + theta.get(2 + item as usize).filter(|_| item != NO_ITEM).unwrap_or(&0.0)
             })
             .collect();
-        let value = |j: usize| if j < self.k { 1.0 / ((j + 2) as f64).log2() } else { 0.0 };
+        let k = self.head(n);
+        let value = |j: usize| if j < k { 1.0 / ((j + 2) as f64).log2() } else { 0.0 };
         let design = |j: usize, l: usize| match self.places.design() {
-            PlaceDesign::Distance => (j.min(self.k) as f64 - l.min(self.k) as f64).abs() / self.k as f64,
+            // the last place of a whole ranking is as far from the first as the tail of a list
+            PlaceDesign::Distance if self.places.is_whole() => j.abs_diff(l) as f64 / (k.max(2) - 1) as f64,
+            PlaceDesign::Distance => (j.min(k) as f64 - l.min(k) as f64).abs() / k as f64,
             PlaceDesign::Product => value(j) * value(l),
-            PlaceDesign::Head => f64::from(u8::from(j < self.k && l < self.k)),
+            PlaceDesign::Head => f64::from(u8::from(j < k && l < k)),
         };
         let mut order: Vec<usize> = (0..of.len()).collect();
         permutations(&mut order, 0, &mut |order| {
@@ -165,6 +179,45 @@ fn the_likelihood_is_that_of_all_orders_and_its_gradient_that_of_differences() {
     }
 }
 
+/// Where documents stand in the mean of all right orders, by counting and by the sum over orders.
+#[test]
+fn mean_places_are_those_of_all_right_orders() {
+    let mut random = Random::new(9);
+    for round in 0..cases(100) as usize {
+        let lists = lists(&mut random, DESIGNS[round % 3], 3);
+        for n in 0..3 {
+            let (grades, core, places) = (lists.grades(n), lists.core(n), &lists.places);
+            let case = RankingCase::new(grades, core.clone(), places, &mut RankingWork::default()).unwrap();
+            let mean = mean_places(grades, &core, places);
+            // minus the slope of the likelihood at zero
+            let loss = RankingLikelihood { places, cases: std::slice::from_ref(&case), sum: false };
+            let (zero, mut slope) = (vec![0.0; mean.len()], vec![0.0; mean.len()]);
+            loss.value(0, &zero, &mut slope, &mut RankingWork::default()).unwrap();
+            for (lean, slope) in case.lean(places).iter().zip(&slope) {
+                assert!((lean + slope).abs() < 1e-12, "{round}: {lean} and {slope}");
+            }
+            // of whole rankings by going through them all
+            let mean = mean_places(grades, &core, &Places::whole(PlaceDesign::Product).unwrap());
+            let (mut truth, mut count) = (vec![0.0; mean.len()], 0.0);
+            let (len, value) = (grades.len(), |j: usize| 1.0 / ((j + 2) as f64).log2());
+            permutations(&mut (0..len).collect(), 0, &mut |order| {
+                if follows(order, grades, len) {
+                    count += 1.0;
+                    order.iter().zip(&mut truth).for_each(|(&place, truth)| *truth += value(place));
+                    for (c, &at) in core.iter().enumerate() {
+                        for i in (0..len).filter(|&i| !core[..=c].contains(&(i as u32))) {
+                            truth[len * (1 + c) + i] += value(order[at as usize]) * value(order[i]);
+                        }
+                    }
+                }
+            });
+            for (mean, truth) in mean.iter().zip(truth) {
+                assert!((mean - truth / count).abs() < 1e-12, "{round}: {mean} and {}", truth / count);
+            }
+        }
+    }
+}
+
 /// The structured hinge by all orders, for another solver; its ridge is of strength 1 in units of its own.
 struct Slow<'a> {
     lists: &'a Lists,
@@ -202,7 +255,7 @@ impl Slow<'_> {
     fn hinge(&self, theta: &[f64]) -> (f64, Vec<f64>) {
         let (mut total, mut slope, m) = (0.0, vec![0.0; theta.len()], self.targets.len() as f64);
         for (n, target) in self.targets {
-            let (grades, k) = (self.lists.grades(*n), self.lists.k);
+            let (grades, k) = (self.lists.grades(*n), self.lists.head(*n));
             let mut worst = (f64::NEG_INFINITY, vec![]);
             let (mut least, mut right) = (f64::INFINITY, (f64::NEG_INFINITY, vec![], 0.0));
             self.lists.orders(*n, theta, &mut |order, f| {
@@ -248,8 +301,11 @@ impl Risk for Slow<'_> {
 fn the_margin_is_that_of_all_orders_and_its_gap_is_right() {
     let mut random = Random::new(6);
     let losses = [ListLoss::Ndcg, ListLoss::Wta, ListLoss::Precision(1), ListLoss::Precision(2), ListLoss::Mrr];
-    for round in 0..cases(20) as usize {
+    for round in 0..cases(36) as usize {
         let (mut lists, loss) = (lists(&mut random, DESIGNS[round % 3], 6), losses[round % losses.len()]);
+        if round % 2 == 1 && lists.places.design() != PlaceDesign::Head {
+            lists = whole(lists);
+        }
         let loss = if let ListLoss::Precision(k) = loss { ListLoss::Precision(k.min(lists.k)) } else { loss };
         if loss == ListLoss::Mrr {
             // one relevant document at most

@@ -185,14 +185,15 @@ impl RankSet {
         Ok(self)
     }
 
-    /// The same by query and document, as [`RankSet::find_document`] finds them.
+    /// The same by query and document, as [`RankSet::find_document`] finds them; a pair is that of every query of the id that has both.
     pub fn with_named_pairs(
         self,
         names: Vec<String>,
         pairs: &[(String, String, String)],
         values: &[f64],
     ) -> Result<Self> {
-        let (finder, mut rows) = (Finder::new(&self), vec![]);
+        let (finder, width) = (Finder::new(&self), names.len());
+        let (mut rows, mut of_rows) = (vec![], vec![]);
         for (at, (query, a, b)) in pairs.iter().enumerate() {
             let wrong = |expected: String, found: &str| Error::Data {
                 expected,
@@ -201,11 +202,16 @@ impl RankSet {
             let own = finder.queries.get(query.as_str());
             let own = own.ok_or_else(|| wrong("a query of the data".into(), query))?;
             let found = finder.pair(own, a, b).map_err(|(expected, of)| wrong(expected, [a, b][of]))?;
-            let [_, a, b] = found[0];
-            rows.push((self.input_row(a), self.input_row(b)));
+            for [_, a, b] in found {
+                rows.push((self.input_row(a), self.input_row(b)));
+                of_rows.extend(values.iter().skip(at * width).take(width));
+            }
+        }
+        if pairs.len().checked_mul(width) != Some(values.len()) {
+            of_rows = values.to_vec(); // refused with the numbers that were given
         }
         drop(finder);
-        self.with_pairs(names, &rows, values)
+        self.with_pairs(names, &rows, &of_rows)
     }
 
     /// Puts features of pairs into the order of a model's, by name; refuses a set without them, and other names.

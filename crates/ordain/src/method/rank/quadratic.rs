@@ -5,7 +5,7 @@ use crate::data::RankSet;
 use crate::error::{Error, Result};
 use crate::scorer::items::{ItemIndex, NO_ITEM};
 use crate::scorer::pairs::PairIndex;
-use crate::structure::ranking::{Links, MOST_CORE, Problem, Sums, UNLIMITED, Work};
+use crate::structure::ranking::{Links, MOST_CORE, Problem, Sums, Work};
 pub use crate::surrogate::ranking::{PlaceDesign, Places};
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use std::collections::HashSet;
 /// f(π) = Σ_i s_i c(π_i) + Σ_{c in the core, i} g_ci D(π_c, π_i)
 /// ```
 ///
-/// \[QAP\] Eqs. (4), (5), over the head places and the tail. An item that the model does not know has the bias 0 and no links.
+/// \[QAP\] Eqs. (4), (5), over the head places and the tail, or over whole rankings. An item that the model does not know has the bias 0 and no links.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quadratic {
     /// Head places, what they are worth, and the design.
@@ -149,6 +149,9 @@ pub struct Placed {
     pub gap: f64,
 }
 
+/// What a whole ranking may cost, in assignments: beyond, the answer has a gap. Lists with a tail are always exact.
+const LIMIT: u64 = 20_000;
+
 /// Scratch of [`Quadratic`].
 #[derive(Default)]
 pub(in crate::method) struct QuadraticWork {
@@ -240,6 +243,7 @@ impl Quadratic {
         let QuadraticWork { ranking, links, pins, classes, sums } = work;
         let (core, g) = self.linked(set, q, first);
         links.set(n, &core, &g).map_err(|error| told(set, q, error))?;
+        self.places.check(n).map_err(|error| told(set, q, error))?;
         let (discounts, design) = self.places.of(n);
         let last = discounts.len() as u32 - 1;
         pins.clear();
@@ -261,7 +265,7 @@ impl Quadratic {
             return Ok(Answer::default());
         }
         let (problem, ranking, classes, sums) = self.problem(set, q, (own, first), work)?;
-        let found = problem.best(UNLIMITED, ranking, classes).map_err(|error| told(set, q, error))?;
+        let found = problem.best(LIMIT, ranking, classes).map_err(|error| told(set, q, error))?;
         let last = problem.classes() - 1;
         // what documents stand by: of the best order the places of its head, then the tail by scores
         let worth: Vec<f64> = match self.order {

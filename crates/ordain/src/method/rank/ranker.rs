@@ -65,7 +65,7 @@ impl Model<Rank> for Ranker {
             && self.places.iter().all(|&c| c > 0.0)
             && self.places.is_sorted_by(|a, b| a >= b);
         let linked = |quadratic: &Quadratic| {
-            let likely = self.places == quadratic.places.values();
+            let likely = quadratic.places.sums() && self.places == quadratic.places.values();
             quadratic.fits(d) && (likely || self.places.is_empty() && quadratic.order == GivenOrder::Best)
         };
         let sized = self.score.fits(d) && self.quadratic.as_ref().is_none_or(linked);

@@ -88,7 +88,8 @@ impl Design {
         Ok(Self::of(classes, |k, l| table[k * classes + l]))
     }
 
-    fn of(classes: usize, d: impl Fn(usize, usize) -> f64) -> Self {
+    /// A matrix by a symmetric function of two classes.
+    pub(crate) fn of(classes: usize, d: impl Fn(usize, usize) -> f64) -> Self {
         let table: Vec<f64> = (0..classes * classes).map(|at| d(at / classes, at % classes)).collect();
         let same = |a: f64, b: f64| a - b == 0.0;
         let toeplitz = (1..classes).all(|k| (1..classes).all(|l| same(d(k, l), d(k - 1, l - 1))));

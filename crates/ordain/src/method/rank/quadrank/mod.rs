@@ -10,7 +10,7 @@ use self::documents::Documents;
 pub(in crate::method) use self::documents::{best_documents, named_documents};
 use self::items::Shared;
 pub(in crate::method) use self::items::find;
-pub use self::words::Core;
+pub use self::words::{Core, Head};
 use self::words::{DESIGNS, ORDERS, TIES, TRAINERS};
 use crate::data::RankSet;
 use crate::data::scale::Scale;
@@ -20,12 +20,12 @@ use crate::method::rank::lists::ListSettings;
 use crate::method::rank::lists::Subset;
 use crate::method::rank::rankmatch::PlaceDiscount;
 use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, lbfgs};
-use crate::method::settings::{self, Common, count, name_of, one_of, serves};
+use crate::method::settings::{self, Common, name_of, one_of, serves};
 use crate::method::{Choice, GivenOrder, PairCore, PairLinks, Positive, Quadratic, Rank, Ranker};
 use crate::scorer::items::Items;
 use crate::scorer::rows;
 use crate::solver::run::Watch;
-use crate::structure::ranking::MOST_CORE;
+use crate::structure::ranking::{MOST_CORE, MOST_SUM};
 use crate::surrogate::lists::{ListLoss, RightOrders};
 use crate::surrogate::ranking::{PlaceDesign, Places, RankingCase, RankingTarget, RankingWork};
 use crate::task::{Method, Setting, Training};
@@ -42,7 +42,8 @@ use std::sync::atomic::AtomicBool;
 /// min over w, b, g:   λ/2·|w|² + λ_links/2·(|b|² + |g|²) + mean over queries of L
 /// ```
 ///
-/// \[QAP\] Eq. (2) with the scores of Eqs. (4) and (5), over lists of k head places and a tail. L is minus the log-likelihood of the right
+/// \[QAP\] Eq. (2) with the scores of Eqs. (4) and (5), over lists of k head places and a tail, or over whole rankings (`places=all`, by margin).
+/// L is minus the log-likelihood of the right
 /// orders (exact, by L-BFGS), or the structured hinge of Eq. (1) (block-coordinate Frank-Wolfe to a certified gap; where several orders are right,
 /// in rounds over the best of them, Eq. (8)).
 ///
@@ -51,6 +52,11 @@ use std::sync::atomic::AtomicBool;
 /// The documents of queries are *items* that recur by name: labels, channels, products. The `core` is a few items whose places matter to
 /// others. The design D says how: `distance` is |j − l|/k, so that a link above 0 drives two items apart and one below 0 draws them
 /// together.
+///
+/// Or links are between documents, whatever their names: the set has features z of pairs ([`RankSet::with_pairs`]), `g_ci = v·z_ci`, and v is
+/// learned beside w. The core of a query is then its m documents of the largest `w0·x`, where w0 is the fit of the same problem without links. It
+/// is found first and stays, so that the problem in w and v is convex; the model keeps w0. Features of pairs are divided by their root mean square
+/// over the training queries (not with `scale=none`). Documents are then no items: they have no biases.
 ///
 /// ```
 /// use ordain::{data::synthetic::Orders, method::QuadRank, solver::run::Watch, task::{Method, Model, Training}};
@@ -68,8 +74,8 @@ pub struct QuadRank {
     pub core: Core,
     /// What two places have to do with each other.
     pub design: PlaceDesign,
-    /// Head places.
-    pub places: usize,
+    /// The places that have an order.
+    pub places: Head,
     /// What is minimised.
     pub trainer: Trainer,
     /// What a wrong order costs, of the margin; NDCG where nothing is said.
@@ -95,7 +101,7 @@ impl Default for QuadRank {
         Self {
             core: Core::Size(1),
             design: PlaceDesign::Distance,
-            places: 5,
+            places: Head::Places(5),
             trainer: Trainer::Likelihood,
             loss: None,
             ties: RightOrders::Average,
@@ -155,9 +161,22 @@ impl Lists {
 
 impl QuadRank {
     /// What head places are worth: `1/log2(1 + j)`.
-    fn values(&self) -> Vec<f64> {
+    fn values(places: usize) -> Vec<f64> {
         let (discount, ties, subset) = (PlaceDiscount::Log, RightOrders::Average, Subset::Full);
-        ListSettings { subset, places: self.places, discount, ties, draws: None }.place_values()
+        ListSettings { subset, places, discount, ties, draws: None }.place_values()
+    }
+
+    /// The places of lists.
+    fn board(&self) -> Result<Places> {
+        match self.places {
+            Head::Places(k) => Places::new(&Self::values(k), self.design),
+            Head::All => Places::whole(self.design),
+        }
+    }
+
+    /// The head by which the core is chosen of items: at most as many places as can be summed over.
+    fn first_places(&self) -> usize {
+        if let Head::Places(k) = self.places { k.min(MOST_SUM) } else { MOST_SUM }
     }
 
     fn order(&self) -> GivenOrder {
@@ -172,10 +191,12 @@ impl QuadRank {
     /// The lists of some queries with what is right of them, and which of the queries teach something.
     fn cases(&self, data: &Training<'_, Rank>, units: Vec<u32>) -> Result<(Vec<u32>, Cases)> {
         let set = data.set;
-        let places = Places::new(&self.values(), self.design)?;
+        let places = self.board()?;
+        let first = self.first_places();
         let design: Vec<f64> = {
+            let places = Places::new(&Self::values(first), self.design)?;
             let design = places.of(usize::MAX).1;
-            (0..=self.places).flat_map(|j| design.row(j).to_vec()).collect()
+            (0..=first).flat_map(|j| design.row(j).to_vec()).collect()
         };
         let grades = |q: u32| &set.grades[set.span(q as usize)];
         let target = |core: Vec<u32>, q: u32| RankingTarget::new(grades(q), core, &places, self.loss());
@@ -189,7 +210,7 @@ impl QuadRank {
         let linked = match set.shared_pairs() {
             Some(_) if self.core.is_empty() => Linked::Items(Shared::bare(set, &kept)),
             Some(pairs) => Linked::Documents(Documents::new(self, set, pairs, &kept)),
-            None => Linked::Items(Shared::new(set, &kept, &self.core, self.places, &design)?),
+            None => Linked::Items(Shared::new(set, &kept, &self.core, first, &design)?),
         };
         let core = |n: usize| match &linked {
             Linked::Items(shared) => shared.index.inside(n).iter().map(|&(_, document)| document).collect(),
@@ -254,7 +275,7 @@ impl Method<Rank> for QuadRank {
         match name {
             "core" => self.core = value.parse()?,
             "design" => self.design = one_of("design", value, &DESIGNS)?,
-            "places" => self.places = count(name, value)?,
+            "places" => self.places = value.parse()?,
             "trainer" => self.trainer = one_of("trainer", value, &TRAINERS)?,
             "loss" => {
                 let loss = settings::list_loss(value).map_err(|_| Error::Setting {
@@ -281,9 +302,15 @@ impl Method<Rank> for QuadRank {
         settings::check(self.scale, self.max_iter)?;
         let wrong =
             |name: &str, expected: String, found: String| Err(Error::Setting { name: name.into(), expected, found });
-        let most = crate::structure::ranking::MOST_SUM;
-        if !(1..=most).contains(&self.places) {
-            return wrong("places", format!("a number from 1 to {most}"), self.places.to_string());
+        let likely = self.trainer == Trainer::Likelihood;
+        let most = if likely { MOST_SUM } else { Places::MOST };
+        let fits = if let Head::Places(k) = self.places { (1..=most).contains(&k) } else { !likely };
+        if !fits {
+            let why = if likely { " (the exact sum doubles its time with each place; trainer=margin takes more, or all)" } else { ", or all" };
+            return wrong("places", format!("a number from 1 to {most}{why}"), self.places.to_string());
+        }
+        if self.places == Head::All && self.design == PlaceDesign::Head {
+            return wrong("design", "distance or product with places=all (all places are in the head)".into(), "head".into());
         }
         if self.core.len() > MOST_CORE {
             return wrong("core", format!("at most {MOST_CORE} items"), self.core.to_string());
@@ -297,7 +324,7 @@ impl Method<Rank> for QuadRank {
             return wrong("ties", "average or sum".into(), format!("{:?}", self.ties));
         }
         match self.loss {
-            Some(loss @ ListLoss::Precision(k)) if k > self.places => wrong(
+            Some(loss @ ListLoss::Precision(k)) if matches!(self.places, Head::Places(places) if k > places) => wrong(
                 "loss",
                 format!("p@K with K up to the {} head places (the tail has no order)", self.places),
                 loss.to_string(),
@@ -397,7 +424,7 @@ impl Learner for QuadRank {
         let mut used = Map::from_iter([
             ("core".into(), self.core.to_string().into()),
             ("design".into(), name_of(&self.design, &DESIGNS).into()),
-            ("places".into(), self.places.into()),
+            ("places".into(), if let Head::Places(k) = self.places { k.into() } else { "all".into() }),
             ("trainer".into(), name_of(&self.trainer, &TRAINERS).into()),
             ("order".into(), name_of(&self.order(), &ORDERS).into()),
             ("link_lambda".into(), link_lambda),
@@ -413,7 +440,10 @@ impl Learner for QuadRank {
 
     fn places(&self) -> Vec<f64> {
         // a margin is no probability
-        if self.trainer == Trainer::Likelihood { self.values() } else { vec![] }
+        match self.places {
+            Head::Places(k) if self.trainer == Trainer::Likelihood => Self::values(k),
+            _ => vec![],
+        }
     }
 
     fn dim(&self, columns: usize, cases: &Cases) -> usize {

@@ -80,8 +80,14 @@ pub(super) fn margin<S: Scorer<Work = rows::Work>>(
     // at zero all right orders are as good: there the direction decides in which the right ones lie
     let (zero, mut direction) = (vec![0.0; dim], vec![0.0; dim]);
     let mut likelihood = Likelihood::new(scorer, about, &lists.likely, watch.stop);
-    likelihood.value(&zero, &mut direction)?;
-    direction.iter_mut().for_each(|x| *x = -*x);
+    if about.places.sums() {
+        likelihood.value(&zero, &mut direction)?;
+        direction.iter_mut().for_each(|x| *x = -*x);
+    } else {
+        let mut work = rows::Work::default();
+        let lists = lists.likely.iter().enumerate();
+        lists.for_each(|(n, case)| likelihood.scorer.pull_back(n, &case.lean(about.places), &mut direction, &mut work));
+    }
     let (scorer, places) = (&likelihood.scorer, about.places);
     let (targets, tol) = (lists.targets.clone(), method.tol.get());
     let mut orders = BestOrders { scorer, places, seed, targets, strength, tol, max_iter: method.max_iter };

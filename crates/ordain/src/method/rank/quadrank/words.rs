@@ -4,7 +4,7 @@ use super::QuadRank;
 use crate::error::{Error, Result};
 use crate::method::GivenOrder;
 use crate::method::annotate::annotator::Trainer;
-use crate::method::settings::{SCALE, accuracy, ridge, steps};
+use crate::method::settings::{SCALE, accuracy, count, ridge, steps};
 use crate::structure::ranking::MOST_CORE;
 use crate::surrogate::lists::RightOrders;
 use crate::surrogate::ranking::PlaceDesign;
@@ -35,9 +35,9 @@ impl QuadRank {
         },
         Setting {
             name: "places",
-            range: "a number from 1 to 16",
+            range: "a number from 1 to 16, by margin up to 1000, or all",
             default: "5",
-            help: "head places; below them order does not count",
+            help: "head places; below them order does not count. all ranks whole lists (of up to 1000 documents), by margin alone: the exact sum of the likelihood doubles its time with each place",
         },
         Setting {
             name: "trainer",
@@ -74,6 +74,31 @@ impl QuadRank {
         steps("500", "the most steps of one fit, by margin passes over the lists"),
         accuracy("1e-3", "where a fit stops: gradient relative to the one at zero, by margin the duality gap"),
     ];
+}
+
+/// Which places have an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// So many, and a tail below them.
+    Places(usize),
+    /// All of them: whole rankings.
+    All,
+}
+
+impl FromStr for Head {
+    type Err = Error;
+    fn from_str(value: &str) -> Result<Self> {
+        if value == "all" { Ok(Self::All) } else { count("places", value).map(Self::Places) }
+    }
+}
+
+impl fmt::Display for Head {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Places(k) => write!(f, "{k}"),
+            Self::All => f.write_str("all"),
+        }
+    }
 }
 
 /// The items that are linked with all others.
