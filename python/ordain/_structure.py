@@ -89,7 +89,10 @@ def _held(values: Any, what: str) -> Any:
     """The same, if float64 holds every one of them: of whole numbers beyond 2**53 it holds only some."""
     array = np.asarray(values)
     if array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.ndim == 2:
-        for i, j in np.argwhere((array > 2**53) | (array < -(2**53))):
+        large = array > 2**53
+        if array.dtype.kind == "i":
+            large |= array < -(2**53)
+        for i, j in np.argwhere(large):
             if int(float(array[i, j])) != int(array[i, j]):
                 raise ValueError(
                     f"{what}[{i}, {j}]: expected a whole number that float64 holds (every one up to 2**53 in size), "

@@ -111,3 +111,113 @@ def test_a_file_keeps_it(orders, model, tmp_path):
     assert isinstance(again, QuadRank)
     for other in (again, pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(other.predict(X, qid, items=items), model.predict(X, qid, items=items))
+
+
+@pytest.fixture(scope="module")
+def linked():
+    """Lists whose best document draws some others to it and drives others away, as the feature of the pair says."""
+    rng = np.random.default_rng(5)
+    n, lists = 5, 240
+    X, y, qid, names, rows = [], [], [], [], []
+    for q in range(lists):
+        scores = 2 * rng.normal(size=n)
+        best = int(np.argmax(scores))
+        kinds = rng.choice([-1.0, 1.0], size=n)
+        orders = [rng.permutation(n) for _ in range(60)]
+        worth = [
+            sum(2 * scores[i] / np.log2(place[i] + 2) + 3 * kinds[i] * abs(place[i] - place[best]) / 3 for i in range(n))
+            for place in orders
+        ]
+        place = orders[int(np.argmax(worth))]
+        X += [[score] for score in scores]
+        y += [max(0, 3 - int(p)) for p in place]
+        qid += [f"q{q}"] * n
+        names += [f"d{q}_{i}" for i in range(n)]
+        rows += [(f"q{q}", f"d{q}_{i}", f"d{q}_{best}", kinds[i], rng.normal()) for i in range(n) if i != best]
+    frame = pd.DataFrame(rows, columns=["qid", "doc_a", "doc_b", "kind", "noise"])
+    return np.array(X), np.array(y), np.array(qid), np.array(names), frame
+
+
+def as_rows(names, frame):
+    at = {name: row for row, name in enumerate(names)}
+    rows = [(at[a], at[b]) for a, b in zip(frame["doc_a"], frame["doc_b"], strict=True)]
+    return np.hstack([np.array(rows, dtype=float), frame[["kind", "noise"]].to_numpy()])
+
+
+def test_links_between_documents_are_learned(linked, tmp_path):
+    X, y, qid, names, frame = linked
+    model = QuadRank(**SMALL).fit(X, y, qid=qid, items=names, links=frame)
+    without = QuadRank(**SMALL, core=0).fit(X, y, qid=qid, items=names)
+    assert model.links_["kind"] > 1 > abs(model.links_["noise"])
+    assert (model.core_, without.links_) == ([], {})
+    known = {"qid": qid, "items": names}
+    assert model.score(X, y, **known, links=frame) > without.score(X, y, **known) + 0.02
+    # by rows: the same without a name
+    array = as_rows(names, frame)
+    by_rows = QuadRank(**SMALL).fit(X, y, qid=qid, links=array)
+    np.testing.assert_array_equal(by_rows.predict(X, qid, links=array), model.predict(X, **known, links=frame))
+    assert list(by_rows.links_) == ["pair_1", "pair_2"]
+    # pairs of other libraries, columns in another order
+    polars = pytest.importorskip("polars")
+    other = polars.from_pandas(frame[["noise", "doc_b", "kind", "qid", "doc_a"]])
+    np.testing.assert_array_equal(model.predict(X, **known, links=other), model.predict(X, **known, links=frame))
+    proba = model.predict_proba(X, **known, links=frame)
+    np.testing.assert_allclose(proba[:5].sum(0), 1)
+    assert model.answers(X, **known, links=frame)[0]["gap"] >= 0
+    assert (model.rank(X, **known, links=frame) == -model.predict(X, **known, links=frame)).all()
+    assert len(model.top_k(X, qid, 2, items=names, links=frame)["q1"]) == 2
+    assert len(model.explain(X, qid, above=0, below=1, links=frame)["feature"]) == 1
+    path = tmp_path / "links.ordain"
+    model.save(path)
+    for again in (ordain.load(path), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(again.predict(X, **known, links=frame), model.predict(X, **known, links=frame))
+
+
+def test_links_of_a_validation_set(linked):
+    X, y, qid, names, frame = linked
+    cut = 5 * 180
+    held = (X[cut:], y[cut:], qid[cut:], names[cut:])
+    model = QuadRank(places=3, scale="none", core="auto").fit(
+        X[:cut], y[:cut], qid=qid[:cut], items=names[:cut], links=frame, eval_set=held
+    )
+    assert {candidate["settings"]["core"] for candidate in model.facts_["chosen"]["candidates"]} == set("0123")
+    assert model.facts_["settings"]["core"] != "0"
+
+
+def test_whole_rankings(linked):
+    X, y, qid, names, frame = linked
+    few = QuadRank(places="all", trainer="margin", scale="none", lambda_=0.01, max_iter=20)
+    model = few.fit(X[:100], y[:100], qid=qid[:100], items=names[:100], links=frame[frame["qid"].isin(qid[:100])])
+    said = model.answers(X[:5], qid[:5], items=names[:5], links=frame[frame["qid"] == "q0"])[0]
+    assert (len(said["items"]), said["gap"]) == (5, pytest.approx(0, abs=1e-9))
+    with pytest.raises(ValueError, match="places: expected a number from 1 to 16"):
+        QuadRank(places="all").fit(X, y, qid=qid, items=names, links=frame)
+
+
+def test_what_is_wrong_with_links_is_said(linked, orders, model):
+    X, y, qid, names, frame = linked
+    fitted = QuadRank(**SMALL).fit(X, y, qid=qid, items=names, links=frame)
+    with pytest.raises(ValueError, match="links between documents, with which the model was fitted.*; links= gives them"):
+        fitted.predict(X, qid, items=names)
+    with pytest.raises(ValueError, match="features kind, noise, found pair_1, pair_2"):
+        fitted.predict(X, qid, items=names, links=as_rows(names, frame))
+    with pytest.raises(ValueError, match="fitted without links between documents"):
+        model.predict(orders[0], orders[2], items=orders[3], links=frame)
+
+    def refused(links, match, items=names):
+        with pytest.raises(ValueError, match=match):
+            QuadRank(**SMALL).fit(X, y, qid=qid, items=items, links=links)
+
+    refused(frame.drop(columns="doc_b"), "found no doc_b among")
+    refused(frame.assign(kind="x"), r"links\['kind'\]")
+    refused(frame.assign(kind=np.nan), r"links\['kind'\]")
+    refused(frame.assign(qid="none"), "a query of the data, found 'none'|a query of the data, found \"none\"")
+    refused(frame.assign(doc_a="none"), "a document of query")
+    refused(frame.assign(doc_a=frame["doc_b"]), "a document has no link to itself")
+    refused(pd.concat([frame, frame.rename(columns={"doc_a": "doc_b", "doc_b": "doc_a"})]), "each pair once")
+    refused(frame[["qid", "doc_a", "doc_b"]], "at least one feature of pairs")
+    refused([[0, 1]], "links: expected a frame")
+    refused([[0, 0.5, 1.0]], "numbers of rows of X")
+    refused([[0, 99999, 1.0]], "rows of the data, from 0 to")
+    refused([[0, 5, 1.0]], "two documents of one query")
+    refused([[0, 1, np.inf]], "finite features of pairs")

@@ -459,6 +459,18 @@ class TestQuadraticAssignment:
                 assert self.value(A, B, None, other.col_ind) == pytest.approx(other.fun)
                 assert (found.bound >= other.fun) if maximize else (found.bound <= other.fun)
 
+    def test_whole_numbers_that_a_double_does_not_hold_are_refused(self) -> None:
+        small, large = np.array([[0, 1], [2, 0]]), np.array([[0, 2**53 + 1], [2, 0]])
+        for what, given in (("A", (large, small)), ("B", (small, large)), ("linear", (small, small, large))):
+            for kind in (np.int64, np.uint64, ">i8"):
+                changed = [matrix.astype(kind) for matrix in given]
+                with pytest.raises(ValueError, match=rf"{what}\[0, 1\]: .*2\*\*53.* found 9007199254740993; divide"):
+                    ordain.quadratic_assignment(*changed)
+        with pytest.raises(ValueError, match=r"A\[1, 0\]: .* found -9223372036854775807; "):
+            ordain.quadratic_assignment([[0, 0], [-(2**63) + 1, 0]], small)
+        # what a double holds is taken whatever its size
+        assert ordain.quadratic_assignment([[0, 2**60], [0, 0]], [[0, 1], [3, 0]]).fun == 2**60
+
     def test_results_are_like_those_of_scipy(self) -> None:
         found = ordain.quadratic_assignment([[0, 1], [2, 0]], [[0, 3], [4, 0]])
         assert (found["fun"], found.fun, found.nit) == (10.0, 10.0, 2)

@@ -116,3 +116,89 @@ fn methods_with_and_without_links_are_compared() {
     let mean = |at: usize| number(&methods[at]["metrics"]["ndcg@3"]["mean"]);
     assert!(mean(0) > mean(1), "{} {}", mean(0), mean(1));
 }
+
+/// A folder with lists whose documents are linked by a table of pairs.
+fn linked() -> Place {
+    let place = Place::empty();
+    let set = Orders { lists: 80, seed: 1, ..Orders::default() }.make();
+    ordain::data::write(&set, place.path().join("orders.csv").as_path()).unwrap();
+    let mut links = "qid,doc_a,doc_b,kind,other\n".to_owned();
+    for q in 0..set.len() {
+        for i in 1..8 {
+            let kind = if i % 2 == 1 { 1 } else { -1 };
+            links += &format!("{},item_8,item_{i},{kind},{}\n", set.query(q), (q + i) % 3);
+        }
+    }
+    place.write("links.csv", &links);
+    place
+}
+
+#[test]
+fn links_between_documents_from_a_file_to_answers() {
+    let place = linked();
+    let (model, data, links) = (place.at("m.ordain"), place.at("orders.csv"), place.at("links.csv"));
+    let method = format!("quadrank[{USUAL},core=item_8;]");
+    well(&["fit", &method, &data, "--links", &links, "-o", &model]);
+    let text = well(&["inspect", &model]).out;
+    assert!(text.contains("links between documents; core of a query: item_8") && text.contains("kind"), "{text}");
+    let facts = well(&["inspect", &model, "--json"]).json();
+    assert!(number(&facts["pairs"]["weights"]["kind"]) > 1.0, "{facts}");
+    for line in well(&["predict", &model, &data, "--links", &links, "--json"]).json_lines() {
+        has_fields(&line, &["query", "items", "value", "gap"]);
+    }
+    let why = well(&["explain", &model, &data, "--query", "1", "--links", &links]).out;
+    assert!(why.contains("link to item_8"), "{why}");
+    let ndcg = |words: &[&str]| number(&well(words).json()["metrics"]["ndcg@3"]["mean"]);
+    let with = ndcg(&["evaluate", &model, &data, "--links", &links, "--metric", "ndcg@3", "--json"]);
+    let bare = place.at("bare.ordain");
+    well(&["fit", &format!("quadrank[{USUAL},core=0]"), &data, "-o", &bare]);
+    assert!(with > ndcg(&["evaluate", &bare, &data, "--metric", "ndcg@3", "--json"]) + 0.02);
+    // the core by scores, beside methods that have no links
+    let words = ["compare", "quadrank[places=3,scale=none,lambda=0.01]", "ranksvm[scale=none,lambda=1]", "--cv", "4"];
+    let compared = well(&[&words[..], &[&*data, "--links", &*links, "--metric", "ndcg@3", "--json"]].concat()).json();
+    assert_eq!(compared["methods"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn links_that_are_wrong_or_not_looked_at_are_refused() {
+    let place = linked();
+    let (model, data, links) = (place.at("m.ordain"), place.at("orders.csv"), place.at("links.csv"));
+    let method = format!("quadrank[{USUAL}]");
+    well(&["fit", &method, &data, "--links", &links, "-o", &model]);
+    for command in ["predict", "evaluate"] {
+        ordain(&[command, &model, &data])
+            .code(1)
+            .says("links between documents, with which the model was fitted: a table with qid, doc_a, doc_b and kind, other")
+            .says("--links FILE gives them");
+    }
+    place.write("others.csv", "qid,doc_a,doc_b,kind\n1,item_1,item_2,1\n");
+    ordain(&["predict", &model, &data, "--links", &place.at("others.csv")])
+        .code(1)
+        .says("features kind, other, found kind");
+    place.write("twice.csv", "qid,doc_a,doc_b,kind\n1,item_1,item_2,1\n1,item_2,item_1,1\n");
+    let twice = place.at("twice.csv");
+    ordain(&["fit", &method, &data, "--links", &twice, "-o", &place.at("x")])
+        .code(1)
+        .says("twice.csv:3:3: expected each pair once");
+    // who does not look at them says so
+    let svm = place.at("svm.ordain");
+    ordain(&["fit", "ranksvm", &data, "--links", &links, "-o", &svm]).code(2).says("--links is for quadrank");
+    ordain(&["compare", "ranksvm", "listnet", "--cv", "2", &data, "--links", &links])
+        .code(2)
+        .says("--links is for quadrank");
+    ordain(&["fit", "cstar", &data, "--links", &links, "-o", &svm]).code(2).says("--links is for rankings");
+    well(&["fit", "ranksvm[scale=none,lambda=1]", &data, "-o", &svm]);
+    ordain(&["predict", &svm, &data, "--links", &links]).code(2).says("fitted without links between documents");
+    ordain(&["evaluate", &data, "--feature", "1", "--links", &links]).code(2);
+}
+
+#[test]
+fn whole_rankings_are_fitted_by_margin() {
+    let place = linked();
+    let (model, data) = (place.at("m.ordain"), place.at("orders.csv"));
+    let method = "quadrank[places=all,trainer=margin,scale=none,lambda=0.1,max_iter=5]";
+    well(&["fit", method, &data, "-o", &model]);
+    let line = well(&["predict", &model, &data, "--json"]).json_lines().remove(0);
+    assert!(number(&line["gap"]) < 1e-9 && line["items"].as_array().unwrap().len() == 8);
+    ordain(&["fit", "quadrank[places=all]", &data, "-o", &model]).code(2).says("trainer=margin takes more, or all");
+}

@@ -6,6 +6,7 @@
 
 mod cases;
 mod limits;
+mod links;
 mod match_models;
 mod matches;
 mod memory;

@@ -44,6 +44,7 @@ const METHODS: [&str; 23] = [
     // with links they need items that queries share: see `quadrank`
     "quadrank[core=0,places=3,scale=query,lambda=0.1]",
     "quadrank[trainer=margin,core=0,places=3,scale=global,lambda=0.1,max_iter=50]",
+    "quadrank[trainer=margin,core=0,places=all,scale=none,lambda=0.1,max_iter=10]",
 ];
 
 /// The lines above, and the plain name of every method that has none.
@@ -945,7 +946,7 @@ fn values(method: &str, setting: &str) -> &'static [&'static str] {
         "documents" => &["auto", "all", "1", "50", "100000"],
         "choose" => &["dual", "random", "cholesky"],
         "subset" => &["full", "R", "r", "2", "5", "16", "17"],
-        "places" => &["1", "3", "5", "16", "17"],
+        "places" => &["1", "3", "5", "16", "17", "1000", "1001", "all"],
         "discount" => &["log", "linear"],
         "ties" => &["average", "sum", "random", "best"],
         "draws" => &["0.4", "0.2", "1", "3.25", "all"],

@@ -217,9 +217,8 @@ fn the_gradient_of_links_is_that_of_differences() {
             index.push(set.pairs().unwrap(), set.span(q), &core[..size], &[0.1, 2.0]);
         }
         let mut work = RankingWork::default();
-        let case = |n: usize| {
-            RankingCase::new(&set.grades[set.span(n)], index.core(n).to_vec(), &places, &mut work).unwrap()
-        };
+        let case =
+            |n: usize| RankingCase::new(&set.grades[set.span(n)], index.core(n).to_vec(), &places, &mut work).unwrap();
         let all: Vec<RankingCase> = (0..3).map(case).collect();
         let scorer = Pairs::new(&rows, &index);
         let loss = RankingLikelihood { places: &places, cases: &all, sum: round % 2 == 0 };
@@ -389,7 +388,8 @@ fn a_model_with_links_wants_them_and_finds_features_by_name() {
     let rows: Vec<(usize, usize)> = set.pairs().unwrap().of(6..12).map(|(a, b, _)| (a, b)).collect();
     let swapped: Vec<f64> = z.chunks(2).flat_map(|z| [z[1], z[0]]).collect();
     let other = set.clone().with_pairs(vec!["noise".into(), "kind".into()], &rows, &swapped).unwrap();
-    let said = |set: &RankSet| fitted.model.scores_of(&fitted.model.prepare(set).unwrap(), &[1]).unwrap()[6..12].to_vec();
+    let said =
+        |set: &RankSet| fitted.model.scores_of(&fitted.model.prepare(set).unwrap(), &[1]).unwrap()[6..12].to_vec();
     assert_eq!(said(&set), said(&other));
     let named = set.clone().with_pairs(vec!["kind".into(), "alike".into()], &rows, &z).unwrap();
     let error = fitted.model.prepare(&named).unwrap_err().to_string();
@@ -415,7 +415,8 @@ fn a_model_with_links_wants_them_and_finds_features_by_name() {
     };
     let larger = set.clone().with_pairs(vec!["kind".into(), "noise".into()], &all, &z).unwrap();
     let again = fit(METHODS[0], &larger, &set.all());
-    let weights = |fitted: &Fitted<Rank>| fitted.model.quadratic.as_ref().unwrap().pairs.as_ref().unwrap().weights.clone();
+    let weights =
+        |fitted: &Fitted<Rank>| fitted.model.quadratic.as_ref().unwrap().pairs.as_ref().unwrap().weights.clone();
     assert!((weights(&again)[0] * 8.0 - weights(&fitted)[0]).abs() < 1e-9);
 }
 

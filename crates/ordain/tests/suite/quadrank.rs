@@ -321,7 +321,11 @@ fn what_cannot_be_fitted_is_refused_with_the_reason() {
         ("quadrank[places=17]", &set, "places: expected a number from 1 to 16 (the exact sum doubles its time"),
         ("quadrank[places=all]", &set, "places: expected a number from 1 to 16 (the exact sum doubles its time"),
         ("quadrank[places=all,trainer=margin,order=expected]", &set, "order: expected trainer=likelihood with it"),
-        ("quadrank[places=all,trainer=margin,design=head]", &set, "design: expected distance or product with places=all"),
+        (
+            "quadrank[places=all,trainer=margin,design=head]",
+            &set,
+            "design: expected distance or product with places=all",
+        ),
         ("quadrank[places=1001,trainer=margin]", &set, "places: expected a number from 1 to 1000, or all"),
     ] {
         let error = refused(method, set);

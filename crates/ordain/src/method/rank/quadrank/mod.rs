@@ -306,11 +306,19 @@ impl Method<Rank> for QuadRank {
         let most = if likely { MOST_SUM } else { Places::MOST };
         let fits = if let Head::Places(k) = self.places { (1..=most).contains(&k) } else { !likely };
         if !fits {
-            let why = if likely { " (the exact sum doubles its time with each place; trainer=margin takes more, or all)" } else { ", or all" };
+            let why = if likely {
+                " (the exact sum doubles its time with each place; trainer=margin takes more, or all)"
+            } else {
+                ", or all"
+            };
             return wrong("places", format!("a number from 1 to {most}{why}"), self.places.to_string());
         }
         if self.places == Head::All && self.design == PlaceDesign::Head {
-            return wrong("design", "distance or product with places=all (all places are in the head)".into(), "head".into());
+            return wrong(
+                "design",
+                "distance or product with places=all (all places are in the head)".into(),
+                "head".into(),
+            );
         }
         if self.core.len() > MOST_CORE {
             return wrong("core", format!("at most {MOST_CORE} items"), self.core.to_string());
