@@ -199,12 +199,14 @@ pub enum Stop {
     Interrupted,
     /// The objective fell by no more than was asked from one convex problem to the next.
     Change,
+    /// All trees were grown that were asked for, or that validation wanted.
+    Rounds,
 }
 
 impl Stop {
     /// All of them.
     pub const ALL: &'static [Self] =
-        &[Self::Gradient, Self::Gap, Self::Stalled, Self::Iterations, Self::Interrupted, Self::Change];
+        &[Self::Gradient, Self::Gap, Self::Stalled, Self::Iterations, Self::Interrupted, Self::Change, Self::Rounds];
 
     /// The name in files and tables.
     pub fn name(self) -> &'static str {
@@ -215,6 +217,7 @@ impl Stop {
             Self::Iterations => "iterations",
             Self::Interrupted => "interrupted",
             Self::Change => "change",
+            Self::Rounds => "rounds",
         }
     }
 }

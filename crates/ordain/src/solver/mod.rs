@@ -2,6 +2,7 @@
 
 pub mod ball;
 pub mod block_fw;
+pub mod boost;
 pub mod bundle;
 pub mod cccp;
 pub mod lbfgs;

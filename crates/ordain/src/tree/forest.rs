@@ -299,7 +299,7 @@ impl Forest {
     }
 
     /// Steps of trees that have none yet.
-    fn compile(&mut self) {
+    pub(super) fn compile(&mut self) {
         let parts = &self.parts;
         let mut sets = parts.kind[..self.steps.len()].iter().filter(|&&kind| kind == Parts::SET).count() as u32;
         for tree in parts.first.windows(2).skip(self.depths.len()) {
@@ -322,7 +322,7 @@ impl Forest {
                 if kind == Parts::LEAF {
                     deepest = depth.max(deepest);
                 } else {
-                    child.map(|child| depths[child as usize - start] = depth + 1);
+                    child.iter().for_each(|&child| depths[child as usize - start] = depth + 1);
                 }
                 self.steps.push(Step { test, column, child });
             }

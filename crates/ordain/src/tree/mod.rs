@@ -35,6 +35,7 @@
 
 pub mod bins;
 pub mod cuts;
+mod edit;
 pub mod forest;
 pub mod grow;
 pub mod grown;

@@ -1,0 +1,408 @@
+//! Boosting: a sum of trees, each grown on slope and curvature of the loss at the scores so far.
+//!
+//! Several *courses* run side by side, round by round: one for each part that is held out, and one on everything. The mean
+//! of what held-out units are worth is the curve by which the number of rounds is chosen, and the trees of the last course
+//! up to that round are the model. So there is no second fit, and whoever stops the work has the best model so far.
+
+use crate::error::{Error, Result};
+use crate::matrix::Features;
+use crate::random::Random;
+use crate::solver::run::{Report, Watch};
+use crate::traits::{State, Stop, Surrogate};
+use crate::tree::{Bins, Cuts, Forest, Grower, Growth, Parts};
+use rayon::prelude::*;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// How trees are added.
+///
+/// ```text
+/// F ← F + rate · tree,   tree ≈ argmin over trees of  Σ_n weight_n Σ_i (d_i·t(x_i) + ½ h_i·t(x_i)²) + ridge/2·Σ_leaves t²
+/// ```
+///
+/// with `d = ∂L_n/∂s` and h the diagonal of its curvature at `s = start + F` ([`Surrogate::diagonal`]).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Boost {
+    /// The most trees.
+    pub rounds: usize,
+    /// What a tree is multiplied by.
+    pub rate: f64,
+    /// The share of examples that each tree sees.
+    pub share: f64,
+    /// After how many rounds without a better mean of held-out units it ends; `None`: all rounds are made, and kept.
+    pub patience: Option<usize>,
+    /// How one tree is grown.
+    pub growth: Growth,
+    /// The seed of whatever is drawn.
+    pub seed: u64,
+}
+
+/// What one course learns from.
+pub struct Course<'a, S> {
+    /// The loss of its examples.
+    pub loss: &'a S,
+    /// The weight of each example.
+    pub weight: Vec<f64>,
+    /// The rows of each example, ascending.
+    pub spans: Vec<Range<usize>>,
+    /// The score that each row of the data starts from.
+    pub start: Vec<f64>,
+    /// Rows that are judged and not learned from, ascending.
+    pub held: Vec<u32>,
+}
+
+/// Rows as trees see them.
+#[derive(Clone, Copy)]
+pub struct Table<'a> {
+    /// All rows with their values.
+    pub features: &'a Features,
+    /// Where columns are cut.
+    pub cuts: &'a Cuts,
+    /// All rows by the cuts.
+    pub bins: &'a Bins,
+}
+
+/// What the held-out units of a course are worth at these scores of all rows, unit by unit; more is better.
+pub type Judge<'a> = dyn Fn(usize, &[f64]) -> Result<Vec<f64>> + Sync + 'a;
+
+/// What boosting came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Boosted {
+    /// The trees of the last course, as many as were chosen.
+    pub forest: Forest,
+    /// The mean worth of held-out units after so many rounds, from 0 on; empty where nothing was held out.
+    pub curve: Vec<f64>,
+    /// What each held-out unit is worth at the start, and with the trees that were chosen: the mean over rounds nearby.
+    pub worth: [Vec<f64>; 2],
+    /// The mean of the latter; minus infinity where nothing was held out.
+    pub best: f64,
+    /// The scores of the held rows of each course with the trees that were chosen.
+    pub held: Vec<Vec<f64>>,
+    /// How it ended.
+    pub report: Report,
+    /// All trees of all courses.
+    courses: Vec<Forest>,
+}
+
+impl Boosted {
+    /// From where it goes on, if it was interrupted: the trees of all courses.
+    pub fn state(&self) -> State {
+        self.courses.iter().enumerate().flat_map(|(course, forest)| state_of(course, forest)).collect()
+    }
+}
+
+/// Rows of a job: fewer are not worth a thread.
+const JOB: usize = 2048;
+
+impl Boost {
+    /// Runs all courses; the last one gives the model. A course with held rows is judged after every round.
+    ///
+    /// Without held rows all rounds are made. With them it ends [`Boost::patience`] rounds after the best one, by the mean over
+    /// neighbours: single rounds are chosen by chance. The result is
+    /// the same on any number of threads, and after an interruption: trees of `state` are taken instead of grown.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Data`] if the loss has no curvature by rows (losses by margin).
+    pub fn run<S: Surrogate>(
+        &self,
+        table: Table<'_>,
+        courses: &[Course<'_, S>],
+        judge: &Judge<'_>,
+        state: Option<&State>,
+        watch: &Watch,
+    ) -> Result<Boosted> {
+        let saved = state.and_then(|state| forests(state, courses.len(), table.cuts.columns()));
+        let mut saved: Vec<Option<Forest>> = match saved {
+            Some(saved) => saved.into_iter().map(Some).collect(),
+            None => courses.iter().map(|_| None).collect(),
+        };
+        let mut runners: Vec<Runner<'_, S>> = courses
+            .iter()
+            .zip(&mut saved)
+            .enumerate()
+            .map(|(n, (course, saved))| Runner::new(self, table, course, n, saved.take()))
+            .collect();
+        let judged = courses.iter().any(|course| !course.held.is_empty());
+        let worth = |runners: &[Runner<'_, S>]| -> Result<Vec<f64>> {
+            let one = |(n, runner): (usize, &Runner<'_, S>)| match runner.course.held.is_empty() {
+                true => Ok(vec![]),
+                false => judge(n, &runner.scores),
+            };
+            Ok(runners.par_iter().enumerate().map(one).collect::<Result<Vec<_>>>()?.concat())
+        };
+        let mut curve = Curve::default();
+        if judged {
+            curve.start(worth(&runners)?);
+        }
+        let (mut made, mut stop) = (0, Stop::Rounds);
+        let patience = if judged { self.patience } else { None };
+        while made < self.rounds && patience.is_none_or(|patience| made - curve.best < patience + NEAR) {
+            if watch.stopped() {
+                stop = Stop::Interrupted;
+                break;
+            }
+            (watch.tell)(made as f64 / self.rounds as f64, "growing trees");
+            runners.par_iter_mut().try_for_each(|runner| runner.round(made))?;
+            made += 1;
+            if judged {
+                curve.add(worth(&runners)?);
+            }
+        }
+        curve.finish(patience.is_none());
+        let best = if patience.is_none() { made } else { curve.best };
+        let held = runners.par_iter().map(|runner| runner.held(best)).collect();
+        let objective = runners.last().map_or(Ok(0.0), |last| last.objective(best))?;
+        let courses: Vec<Forest> = runners.into_iter().map(|runner| runner.forest).collect();
+        let Some(mut forest) = courses.last().cloned() else {
+            return Err(Error::Data { expected: "something to learn from".into(), found: "no course".into() });
+        };
+        forest.truncate(best);
+        let report = Report { iterations: best, objective, gradient: 0.0, gap: None, rounds: None, stop };
+        let Curve { means, start, at_best, best_mean, .. } = curve;
+        Ok(Boosted { forest, curve: means, worth: [start, at_best], best: best_mean, held, report, courses })
+    }
+}
+
+/// Rounds on either side over which the worth of held-out units is averaged: single rounds are chosen by chance.
+const NEAR: usize = 5;
+
+/// What held-out units are worth, round after round.
+struct Curve {
+    /// The mean after so many rounds.
+    means: Vec<f64>,
+    start: Vec<f64>,
+    /// The worth of each unit in the last rounds, up to `2·NEAR + 1` of them.
+    recent: VecDeque<Vec<f64>>,
+    /// The best round by the mean over its neighbours; 0 where no tree is worth it.
+    best: usize,
+    best_mean: f64,
+    at_best: Vec<f64>,
+}
+
+impl Default for Curve {
+    fn default() -> Self {
+        let (means, recent) = (vec![], VecDeque::new());
+        Self { means, start: vec![], recent, best: 0, best_mean: f64::NEG_INFINITY, at_best: vec![] }
+    }
+}
+
+impl Curve {
+    fn start(&mut self, worth: Vec<f64>) {
+        self.best_mean = mean(&worth);
+        self.means.push(self.best_mean);
+        self.at_best.clone_from(&worth);
+        self.start = worth;
+    }
+
+    /// One more round: the one [`NEAR`] rounds before it has all its neighbours now.
+    fn add(&mut self, worth: Vec<f64>) {
+        self.means.push(mean(&worth));
+        self.recent.push_back(worth);
+        if self.recent.len() > 2 * NEAR + 1 {
+            self.recent.pop_front();
+        }
+        let made = self.means.len() - 1;
+        if made > NEAR {
+            self.judge(made - NEAR);
+        }
+    }
+
+    /// The last rounds, which have neighbours on one side only.
+    fn finish(&mut self, take_last: bool) {
+        let made = self.means.len().saturating_sub(1);
+        for round in made.saturating_sub(NEAR).max(1) + usize::from(made > NEAR)..=made {
+            while self.recent.len() > made - round + NEAR + 1 {
+                self.recent.pop_front();
+            }
+            if take_last {
+                self.best_mean = f64::NEG_INFINITY;
+            }
+            self.judge(round);
+        }
+    }
+
+    /// Whether a round, whose neighbours are the recent ones, is the best so far.
+    fn judge(&mut self, round: usize) {
+        let count = self.recent.len() as f64;
+        let mut near = vec![0.0; self.start.len()];
+        for worth in &self.recent {
+            near.iter_mut().zip(worth).for_each(|(sum, x)| *sum += x / count);
+        }
+        let mean = mean(&near);
+        if mean > self.best_mean {
+            (self.best, self.best_mean, self.at_best) = (round, mean, near);
+        }
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// One course while it runs.
+struct Runner<'a, S> {
+    how: &'a Boost,
+    table: Table<'a>,
+    course: &'a Course<'a, S>,
+    number: usize,
+    /// Examples in stretches of at least [`JOB`] rows.
+    jobs: Vec<Range<usize>>,
+    grower: Grower<'a>,
+    forest: Forest,
+    /// Trees of an interrupted run.
+    saved: Option<Forest>,
+    scores: Vec<f64>,
+    d: Vec<f64>,
+    h: Vec<f64>,
+}
+
+impl<'a, S: Surrogate> Runner<'a, S> {
+    fn new(how: &'a Boost, table: Table<'a>, course: &'a Course<'a, S>, number: usize, saved: Option<Forest>) -> Self {
+        let (mut jobs, mut first, mut rows) = (vec![], 0, 0);
+        for (n, span) in course.spans.iter().enumerate() {
+            rows += span.len();
+            if rows >= JOB || n + 1 == course.spans.len() {
+                jobs.push(first..n + 1);
+                (first, rows) = (n + 1, 0);
+            }
+        }
+        let rows = table.bins.rows();
+        Self {
+            how,
+            table,
+            course,
+            number,
+            jobs,
+            grower: Grower::new(table.cuts, table.bins),
+            forest: Forest::empty(table.cuts.columns()),
+            saved,
+            scores: course.start.clone(),
+            d: vec![0.0; rows],
+            h: vec![0.0; rows],
+        }
+    }
+
+    /// The scores of the held rows with the first trees.
+    fn held(&self, trees: usize) -> Vec<f64> {
+        let mut all = self.course.start.clone();
+        (0..trees).for_each(|tree| self.forest.add_tree(tree, self.table.features, &self.course.held, &mut all));
+        self.course.held.iter().map(|&row| all[row as usize]).collect()
+    }
+
+    /// One more tree.
+    fn round(&mut self, made: usize) -> Result<()> {
+        let rate = self.how.rate;
+        if let Some(saved) = self.saved.as_ref().filter(|saved| made < saved.trees()) {
+            let learned = self.course.spans.iter().flat_map(|span| span.start as u32..span.end as u32);
+            for rows in [&learned.collect::<Vec<u32>>(), &self.course.held] {
+                saved.add_tree(made, self.table.features, rows, &mut self.scores);
+            }
+            self.forest.push_from(saved, made);
+            return Ok(());
+        }
+        self.slopes()?;
+        let seed = self.how.seed ^ ((self.number as u64 + 1) << 48) ^ (made as u64) << 16;
+        let mut random = Random::new(seed);
+        let (mut seen, mut unseen) = (vec![], vec![]);
+        for span in &self.course.spans {
+            let takes = self.how.share >= 1.0 || random.uniform() < self.how.share;
+            let rows = span.start as u32..span.end as u32;
+            if takes { seen.extend(rows) } else { unseen.extend(rows) }
+        }
+        let tree = self.grower.grow(&self.d, &self.h, &seen, &self.how.growth, &mut random);
+        self.grower.add_last(&tree, rate, &mut self.scores);
+        for rows in [&unseen, &self.course.held] {
+            self.grower.walk(&tree, self.table.bins, rows, rate, &mut self.scores);
+        }
+        self.forest.push(&tree, rate);
+        Ok(())
+    }
+
+    /// The mean loss with the first trees.
+    fn objective(&self, trees: usize) -> Result<f64> {
+        let (course, mut scores) = (self.course, self.course.start.clone());
+        let rows: Vec<u32> = course.spans.iter().flat_map(|span| span.start as u32..span.end as u32).collect();
+        (0..trees).for_each(|tree| self.forest.add_tree(tree, self.table.features, &rows, &mut scores));
+        let (mut sum, mut work) = (0.0, S::Work::default());
+        for (n, span) in course.spans.iter().enumerate() {
+            sum += course.weight[n]
+                * course.loss.value(n, &scores[span.clone()], &mut vec![0.0; span.len()], &mut work)?;
+        }
+        Ok(sum / course.spans.len().max(1) as f64)
+    }
+
+    /// Slope and curvature of every row; in parallel over examples.
+    fn slopes(&mut self) -> Result<()> {
+        let (spans, loss, weight) = (&self.course.spans, self.course.loss, &self.course.weight);
+        let (mut d, mut h, mut at, mut work) = (&mut self.d[..], &mut self.h[..], 0, vec![]);
+        for job in &self.jobs {
+            let (from, to) = (spans[job.start].start, spans[job.end - 1].end);
+            let (own_d, rest_d) = d.split_at_mut(to - at);
+            let (own_h, rest_h) = h.split_at_mut(to - at);
+            work.push((job.clone(), from, &mut own_d[from - at..], &mut own_h[from - at..]));
+            (d, h, at) = (rest_d, rest_h, to);
+        }
+        let scores = &self.scores;
+        let one = |scratch: &mut S::Work, (job, from, d, h): (Range<usize>, usize, &mut [f64], &mut [f64])| {
+            for n in job {
+                let (rows, span) = (spans[n].clone(), spans[n].start - from..spans[n].end - from);
+                let (d, h) = (&mut d[span.clone()], &mut h[span]);
+                loss.diagonal(n, &scores[rows], d, h, scratch)?.ok_or_else(no_curvature)?;
+                d.iter_mut().chain(h.iter_mut()).for_each(|x| *x *= weight[n]);
+            }
+            Ok(())
+        };
+        work.into_par_iter().map_init(S::Work::default, one).collect()
+    }
+}
+
+fn no_curvature() -> Error {
+    Error::Data {
+        expected: "a loss with a curvature for trees (scorer=linear takes any)".into(),
+        found: "one without".into(),
+    }
+}
+
+/// The trees of a course, as named vectors.
+fn state_of(course: usize, forest: &Forest) -> State {
+    let parts = forest.parts();
+    let named = |name: &str, values: Vec<f64>| (format!("course{course}/{name}"), values);
+    let whole = |values: &[u32]| values.iter().map(|&x| f64::from(x)).collect();
+    let single = |values: &[f32]| values.iter().map(|&x| f64::from(x)).collect();
+    vec![
+        named("first", whole(&parts.first)),
+        named("kind", parts.kind.iter().map(|&x| f64::from(x)).collect()),
+        named("column", whole(&parts.column)),
+        named("cut", single(&parts.cut)),
+        named("child", whole(parts.child.as_flattened())),
+        named("value", parts.value),
+        named("set_end", whole(&parts.set_end)),
+        named("set", single(&parts.set)),
+    ]
+}
+
+/// The trees of all courses; `None` if they are not there, or do not fit.
+fn forests(state: &State, courses: usize, columns: usize) -> Option<Vec<Forest>> {
+    let one = |course: usize| {
+        let of = |name: &str| {
+            let name = format!("course{course}/{name}");
+            state.iter().find(|(own, _)| *own == name).map(|(_, values)| values.as_slice())
+        };
+        // what is no whole number ends up as another one, and is refused with it
+        let whole = |name: &str| Some(of(name)?.iter().map(|&x| x as u32).collect::<Vec<u32>>());
+        let single = |name: &str| Some(of(name)?.iter().map(|&x| x as f32).collect::<Vec<f32>>());
+        let parts = Parts {
+            first: whole("first")?,
+            kind: of("kind")?.iter().map(|&x| x as u8).collect(),
+            column: whole("column")?,
+            cut: single("cut")?,
+            child: whole("child")?.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect(),
+            value: of("value")?.to_vec(),
+            set_end: whole("set_end")?,
+            set: single("set")?,
+        };
+        Forest::new(parts, columns).ok()
+    };
+    (0..courses).map(one).collect()
+}
