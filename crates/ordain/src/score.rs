@@ -9,7 +9,9 @@ use crate::kernel::Expansion;
 use crate::matrix::{Features, dot_row};
 use crate::scorer::rows::{Rows, Work};
 use crate::traits::Scorer;
+use crate::tree::Forest;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// What turns a row of scaled features into a score, or into a score per label.
 ///
@@ -28,6 +30,17 @@ pub enum Score {
     Linear(Vec<f64>),
     /// `Σ_j β_j k(x_j, x)` over core rows: a part per label, or one for all units, or one for each unit by name.
     Kernel(Expansion),
+    /// A sum of trees, on top of weights or alone.
+    Trees(TreeScore),
+}
+
+/// `w·x + Σ_t tree_t(z)`: weights on the scaled features x, and trees on the columns z as they stand in the data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TreeScore {
+    /// As in [`Score::Linear`]; empty where there are only trees.
+    pub weights: Vec<f64>,
+    /// The trees: one forest, or one for each label.
+    pub forests: Vec<Forest>,
 }
 
 /// Why one row stands above another: what one feature adds to the difference of their scores.
@@ -56,22 +69,49 @@ pub struct Shares {
     pub columns: Vec<(usize, f64)>,
 }
 
+/// Rows of a job of trees.
+const TREE_ROWS: usize = 1 << 12;
 /// Rows that are scaled at once.
 const ROWS: usize = 1 << 14;
 
 impl Score {
-    /// The weights of a linear score; empty of any other.
+    /// The weights of a linear score, or those below trees; else empty.
     pub fn weights(&self) -> &[f64] {
         match self {
-            Self::Linear(weights) => weights,
+            Self::Linear(weights) | Self::Trees(TreeScore { weights, .. }) => weights,
             Self::Kernel(_) => &[],
         }
+    }
+
+    /// The trees, of a score that has them: one forest, or one for each label.
+    pub fn forests(&self) -> &[Forest] {
+        match self {
+            Self::Trees(score) => &score.forests,
+            Self::Linear(_) | Self::Kernel(_) => &[],
+        }
+    }
+
+    /// What splits by each column gain in all trees, as a share of all; `None` without trees.
+    pub fn gains(&self) -> Option<Vec<f64>> {
+        let (first, rest) = self.forests().split_first()?;
+        let mut gains = first.gains();
+        for forest in rest {
+            gains.iter_mut().zip(forest.gains()).for_each(|(sum, gain)| *sum += gain);
+        }
+        let total = gains.iter().sum::<f64>();
+        gains.iter_mut().for_each(|gain| *gain /= if total > 0.0 { total } else { 1.0 });
+        Some(gains)
+    }
+
+    /// Whether its weights are all that there is.
+    pub fn is_linear(&self) -> bool {
+        matches!(self, Self::Linear(_))
     }
 
     /// The sum of kernels, if it is one.
     pub fn expansion(&self) -> Option<&Expansion> {
         match self {
-            Self::Linear(_) => None,
+            Self::Linear(_) | Self::Trees(_) => None,
             Self::Kernel(expansion) => Some(expansion),
         }
     }
@@ -81,6 +121,7 @@ impl Score {
         match self {
             Self::Linear(weights) => weights.len() == columns && weights.iter().all(|w| w.is_finite()),
             Self::Kernel(expansion) => expansion.fits(columns) && expansion.one_function(),
+            Self::Trees(score) => score.fits(columns, 1),
         }
     }
 
@@ -92,15 +133,17 @@ impl Score {
                 let own = expansion.parts.iter().all(|part| part.query.is_none());
                 expansion.fits(columns) && own && expansion.parts.len() == labels
             }
+            Self::Trees(score) => score.fits(columns, labels),
         }
     }
 
-    /// The number of its weights or coefficients that are not 0.
+    /// The number of its weights or coefficients that are not 0, and of the nodes of its trees.
     pub fn support(&self) -> usize {
         let count = |numbers: &[f64]| numbers.iter().filter(|&&x| x != 0.0).count();
         match self {
             Self::Linear(weights) => count(weights),
             Self::Kernel(expansion) => expansion.parts.iter().map(|part| count(&part.coefficients)).sum(),
+            Self::Trees(score) => count(&score.weights) + score.forests.iter().map(Forest::nodes).sum::<usize>(),
         }
     }
 
@@ -114,7 +157,7 @@ impl Score {
 
     /// The scores of the rows of unit `n` of some rows; `name` is the name of the unit. A unit without a function scores 0.
     ///
-    /// O(values) of a linear score, O(rows · core rows · columns) of kernels.
+    /// O(values) of a linear score, O(rows · core rows · columns) of kernels, O(rows · trees · depth) of trees.
     pub fn unit(&self, rows: &Rows<'_>, n: usize, name: &str, s: &mut [f64], work: &mut Work) {
         match self {
             Self::Linear(weights) => rows.scores(n, weights, s, work),
@@ -122,6 +165,13 @@ impl Score {
                 Some(part) => expansion.scores(part, &rows.dense(n), s),
                 None => s.fill(0.0),
             },
+            Self::Trees(score) => {
+                match score.weights.is_empty() {
+                    true => s.fill(0.0),
+                    false => rows.scores(n, &score.weights, s, work),
+                }
+                score.add(rows.features(), rows.rows(n), s);
+            }
         }
     }
 
@@ -135,15 +185,46 @@ impl Score {
     ) -> Vec<f64> {
         let rows = Rows::new(set, units, scaling);
         match self {
+            // of one long unit too, in blocks
+            Self::Trees(score) if units.len() == set.len() && !matches!(scaling, Scaling::Query { .. }) => {
+                let mut scores = match score.weights.is_empty() {
+                    true => vec![0.0; set.features.rows()],
+                    false => rows.all_scores(&score.weights),
+                };
+                let block =
+                    |(b, s): (usize, &mut [f64])| score.add(set.features, b * TREE_ROWS..b * TREE_ROWS + s.len(), s);
+                scores.par_chunks_mut(TREE_ROWS).enumerate().for_each(block);
+                scores
+            }
             Self::Linear(weights) if units.len() == set.len() && !matches!(scaling, Scaling::Query { .. }) => {
                 rows.all_scores(weights)
             }
-            Self::Linear(weights) => linear_units(weights, set, units, &rows),
+            Self::Linear(_) | Self::Trees(_) => self.row_units(set, units, &rows),
             Self::Kernel(expansion) => kernel_units(expansion, set, units, &rows, name),
         }
     }
 
-    /// The scores of rows that are scaled already, row after row; `None` where the unit of this name has no function.
+    /// The scores of all rows of some units, unit after unit; 0 elsewhere.
+    fn row_units(&self, set: Groups<'_>, units: &[u32], rows: &Rows<'_>) -> Vec<f64> {
+        let parts: Vec<(usize, Vec<f64>)> = (0..units.len())
+            .into_par_iter()
+            .with_min_len(if self.is_linear() { 64 } else { 1 })
+            .map_init(Work::default, |work, n| {
+                let span = set.span(units[n] as usize);
+                let mut s = vec![0.0; span.len()];
+                self.unit(rows, n, "", &mut s, work);
+                (span.start, s)
+            })
+            .collect();
+        let mut scores = vec![0.0; set.features.rows()];
+        for (start, part) in parts {
+            scores[start..start + part.len()].copy_from_slice(&part);
+        }
+        scores
+    }
+
+    /// The scores of rows that are scaled already, row after row; `None` where the unit of this name has no function, and
+    /// of trees, which see rows as they stand in the data.
     ///
     /// With it the function can be seen where there is no row.
     pub fn scaled(&self, name: &str, rows: &[f32], columns: usize) -> Option<Vec<f64>> {
@@ -155,28 +236,38 @@ impl Score {
                 expansion.scores(expansion.part(name)?, rows, &mut scores);
                 Some(scores)
             }
+            Self::Trees(_) => None,
         }
     }
 
-    /// A score per label of one row of scaled features, each with its offset.
+    /// A score per label of one row of scaled features, each with its offset. Trees of labels see scaled features too.
     ///
-    /// O(values · labels) of a linear score, O(core rows · (columns + labels)) of kernels.
+    /// O(values · labels) of a linear score, O(core rows · (columns + labels)) of kernels, O(labels · trees · depth) of trees.
     pub fn labels(&self, offset: &[f64], features: &Features, row: usize, s: &mut [f64]) {
         s.copy_from_slice(offset);
         let n = s.len();
-        match self {
-            Self::Linear(weights) => features.each(row, |j, x| {
+        let weights = self.weights();
+        if !weights.is_empty() {
+            features.each(row, |j, x| {
                 let x = f64::from(x);
                 s.iter_mut().zip(&weights[j * n..(j + 1) * n]).for_each(|(s, w)| *s += x * w);
-            }),
+            });
+        }
+        match self {
+            Self::Linear(_) => {}
             Self::Kernel(expansion) => expansion.add_parts(&dense(features, row), s),
+            Self::Trees(score) => {
+                let x = dense(features, row);
+                s.iter_mut().zip(&score.forests).for_each(|(s, forest)| *s += forest.score_row(&x));
+            }
         }
     }
 
     /// What each feature adds to the score of row `above` over row `below`, both of unit `q`; the largest first.
     ///
     /// The contributions add up to the difference of the scores. With a kernel the weight of a feature is its mean slope
-    /// on the straight way from one row to the other.
+    /// on the straight way from one row to the other. What trees add is shared among columns by Shapley's rule with the
+    /// lower row as the background ([`Forest::shares`]); the weight is then the contribution over the difference.
     pub fn explain(
         &self,
         set: Groups<'_>,
@@ -190,6 +281,11 @@ impl Score {
         let slope;
         let weights = match self {
             Self::Linear(weights) => weights,
+            Self::Trees(score) if score.weights.is_empty() => {
+                slope = vec![0.0; d];
+                &slope
+            }
+            Self::Trees(score) => &score.weights,
             Self::Kernel(expansion) => {
                 let lines = rows.dense(0);
                 let line = |row: usize| &lines[(row - start) * d..(row - start + 1) * d];
@@ -205,7 +301,11 @@ impl Score {
             rows.pull_back(0, &one, &mut out, &mut Work::default());
             out
         };
-        let (upper, lower) = (line(above), line(below));
+        let raw = |row: usize| dense(set.features, row).into_iter().map(f64::from).collect();
+        // trees alone have no scaling, and take missing values
+        let alone = matches!(self, Self::Trees(score) if score.weights.is_empty());
+        let (upper, lower): (Vec<f64>, Vec<f64>) =
+            if alone { (raw(above), raw(below)) } else { (line(above), line(below)) };
         let mut all: Vec<Contribution> = (0..d)
             .map(|j| {
                 let difference = upper[j] - lower[j];
@@ -215,10 +315,18 @@ impl Score {
                     below: set.features.value(below, j),
                     difference,
                     weight: weights[j],
-                    contribution: weights[j] * difference,
+                    contribution: if alone { 0.0 } else { weights[j] * difference },
                 }
             })
             .collect();
+        for forest in self.forests() {
+            for (j, share) in forest.shares(&dense(set.features, above), &dense(set.features, below)) {
+                let part = &mut all[j];
+                part.contribution += share;
+                let slope = part.contribution / part.difference;
+                part.weight = if slope.is_finite() { slope } else { 0.0 };
+            }
+        }
         all.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()).then(a.column.cmp(&b.column)));
         all
     }
@@ -227,9 +335,19 @@ impl Score {
     /// of zeros, and what each column adds to it.
     pub fn shares(&self, features: &Features, row: usize, label: usize, labels: usize) -> Shares {
         let mut shares = Shares { zero: 0.0, columns: vec![] };
+        let weights = self.weights();
+        if !weights.is_empty() {
+            features.each(row, |j, x| shares.columns.push((j, f64::from(x) * weights[j * labels + label])));
+        }
         match self {
-            Self::Linear(weights) => {
-                features.each(row, |j, x| shares.columns.push((j, f64::from(x) * weights[j * labels + label])));
+            Self::Linear(_) => {}
+            Self::Trees(score) => {
+                let (x, forest) = (dense(features, row), &score.forests[label]);
+                let origin = vec![0.0; x.len()];
+                shares.zero = forest.score_row(&origin);
+                let mut all = vec![0.0; x.len()];
+                shares.columns.iter().chain(&forest.shares(&x, &origin)).for_each(|&(j, share)| all[j] += share);
+                shares.columns = all.into_iter().enumerate().filter(|(_, share)| *share != 0.0).collect();
             }
             Self::Kernel(expansion) => {
                 let (x, part) = (dense(features, row), &expansion.parts[label]);
@@ -245,30 +363,27 @@ impl Score {
     }
 }
 
+impl TreeScore {
+    /// Whether it scores rows of so many columns, for so many labels.
+    fn fits(&self, columns: usize, labels: usize) -> bool {
+        let sized = self.weights.is_empty() || self.weights.len() == columns * labels;
+        sized
+            && self.weights.iter().all(|w| w.is_finite())
+            && self.forests.len() == labels
+            && self.forests.iter().all(|forest| forest.columns() == columns)
+    }
+
+    /// Adds what the trees say of some rows.
+    fn add(&self, features: &Features, rows: Range<usize>, s: &mut [f64]) {
+        self.forests.iter().for_each(|forest| forest.add_scores(features, rows.clone(), s));
+    }
+}
+
 /// A row with all its values.
 fn dense(features: &Features, row: usize) -> Vec<f32> {
     let mut x = vec![0.0; features.cols()];
     features.each(row, |j, value| x[j] = value);
     x
-}
-
-/// Linear scores, unit after unit; 0 elsewhere.
-fn linear_units(weights: &[f64], set: Groups<'_>, units: &[u32], rows: &Rows<'_>) -> Vec<f64> {
-    let parts: Vec<(usize, Vec<f64>)> = (0..units.len())
-        .into_par_iter()
-        .with_min_len(64)
-        .map_init(Work::default, |work, n| {
-            let span = set.span(units[n] as usize);
-            let mut s = vec![0.0; span.len()];
-            rows.scores(n, weights, &mut s, work);
-            (span.start, s)
-        })
-        .collect();
-    let mut scores = vec![0.0; set.features.rows()];
-    for (start, part) in parts {
-        scores[start..start + part.len()].copy_from_slice(&part);
-    }
-    scores
 }
 
 /// Scores by kernels; 0 elsewhere, and for a unit that has no function.

@@ -27,9 +27,10 @@ pub struct LabelParts {
 }
 
 /// The scores of labels by features; no weights and no kernel where there are none.
-const DIRECT: Place = Place { weights: "direct", expansion: "direct_expansion" };
+const DIRECT: Place = Place { weights: "direct", expansion: "direct_expansion", trees: "direct_trees" };
 /// Those of the classifiers.
-const CLASSIFIERS: Place = Place { weights: "classifiers/weights", expansion: "classifiers/expansion" };
+const CLASSIFIERS: Place =
+    Place { weights: "classifiers/weights", expansion: "classifiers/expansion", trees: "classifiers/trees" };
 
 impl Stored for Annotate {
     type Parts = LabelParts;

@@ -19,7 +19,7 @@ pub struct MatchParts {
 }
 
 /// The score of edges.
-const SCORE: Place = Place { weights: "weights", expansion: "expansion" };
+const SCORE: Place = Place { weights: "weights", expansion: "expansion", trees: "trees" };
 
 impl Stored for Match {
     type Parts = MatchParts;

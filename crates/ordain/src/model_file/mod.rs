@@ -124,6 +124,10 @@ impl Tensors {
     fn u32s(&mut self, name: &str, values: impl Iterator<Item = u32>) {
         self.0.push((name.into(), Dtype::U32, values.flat_map(u32::to_le_bytes).collect()));
     }
+
+    fn u8s(&mut self, name: &str, values: impl Iterator<Item = u8>) {
+        self.0.push((name.into(), Dtype::U8, values.collect()));
+    }
 }
 
 /// The bytes of a model file.
@@ -197,7 +201,7 @@ fn pack(header: &impl Serialize, tensors: &[(String, Dtype, Vec<u8>)]) -> Vec<u8
     let views: Vec<(&str, TensorView)> = tensors
         .iter()
         .map(|(name, dtype, bytes)| {
-            let size = if *dtype == Dtype::F64 { 8 } else { 4 };
+            let size = dtype.bitsize() / 8;
             (
                 name.as_str(),
                 TensorView::new(*dtype, vec![bytes.len() / size], bytes).expect("the length is that of the shape"),
@@ -349,6 +353,11 @@ impl<'a> Opened<'a> {
         let values: Vec<f32> = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
         self.sized(values.len(), len)?;
         if values.iter().all(|x| x.is_finite()) { Ok(values) } else { Err(self.refusal.impossible()) }
+    }
+
+    fn u32s(&self, name: &str) -> Result<Vec<u32>> {
+        let bytes = self.bytes(name, Dtype::U32)?;
+        Ok(bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
     }
 
     fn f64s(&self, name: &str) -> Result<Vec<f64>> {

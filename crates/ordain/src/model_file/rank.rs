@@ -67,7 +67,7 @@ impl PairsHeader {
 }
 
 /// The score of documents.
-const SCORE: Place = Place { weights: "weights", expansion: "expansion" };
+const SCORE: Place = Place { weights: "weights", expansion: "expansion", trees: "trees" };
 
 impl Stored for Rank {
     type Parts = RankParts;

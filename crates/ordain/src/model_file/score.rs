@@ -1,10 +1,11 @@
-//! Scores in a file: weights, or a kernel with its core rows.
+//! Scores in a file: weights, a kernel with its core rows, or trees.
 
 use super::{Opened, Tensors};
 use crate::error::Result;
 use crate::kernel::{Expansion, Kernel, Part};
 use crate::matrix::Matrix;
-use crate::score::Score;
+use crate::score::{Score, TreeScore};
+use crate::tree::{Forest, Parts};
 use safetensors::tensor::Dtype;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,8 @@ impl ExpansionHeader {
 pub(super) struct Place {
     pub(super) weights: &'static str,
     pub(super) expansion: &'static str,
+    /// The folder of trees.
+    pub(super) trees: &'static str,
 }
 
 impl Place {
@@ -51,22 +54,88 @@ impl Place {
             to.u32s(&self.inside("of_part"), expansion.parts.iter().flat_map(|part| &part.documents).copied());
             to.f64s(&self.inside("coefficients"), &beta);
         }
+        self.store_trees(score.forests(), to);
+    }
+
+    /// Adds the vectors of all forests, one behind the other, and the lengths of each.
+    fn store_trees(&self, forests: &[Forest], to: &mut Tensors) {
+        if forests.is_empty() {
+            return;
+        }
+        let all: Vec<Parts> = forests.iter().map(Forest::parts).collect();
+        let name = |name: &str| format!("{}/{name}", self.trees);
+        let sizes = |p: &Parts| [p.first.len() - 1, p.kind.len(), p.set_end.len(), p.set.len()].map(|n| n as u32);
+        let each = |of: fn(&Parts) -> &[u32]| all.iter().flat_map(move |parts| of(parts)).copied();
+        to.u32s(&name("sizes"), all.iter().flat_map(sizes));
+        to.u32s(&name("first"), each(|p| &p.first[1..]));
+        to.u8s(&name("kind"), all.iter().flat_map(|p| &p.kind).copied());
+        to.u32s(&name("column"), each(|p| &p.column));
+        to.f32s(&name("cut"), &all.iter().flat_map(|p| &p.cut).copied().collect::<Vec<_>>());
+        to.u32s(&name("child"), all.iter().flat_map(|p| p.child.as_flattened()).copied());
+        to.f64s(&name("value"), &all.iter().flat_map(|p| &p.value).copied().collect::<Vec<_>>());
+        to.u32s(&name("set_end"), each(|p| &p.set_end));
+        to.f32s(&name("set"), &all.iter().flat_map(|p| &p.set).copied().collect::<Vec<_>>());
+    }
+
+    /// The forests, each checked in full by [`Forest::new`].
+    fn restore_trees(&self, d: usize, from: &Opened) -> Result<Vec<Forest>> {
+        let name = |name: &str| format!("{}/{name}", self.trees);
+        let impossible = || from.refusal.impossible();
+        let sizes = from.u32s(&name("sizes"))?;
+        if sizes.is_empty() || sizes.len() % 4 != 0 {
+            return Err(impossible());
+        }
+        let mut total = [0usize; 4];
+        for size in sizes.chunks_exact(4) {
+            for (total, &size) in total.iter_mut().zip(size) {
+                *total = total.checked_add(size as usize).ok_or_else(impossible)?;
+            }
+        }
+        let [trees, nodes, lists, values] = total;
+        let (first, column) = (from.u32s(&name("first"))?, from.u32s(&name("column"))?);
+        let (child, set_end) = (from.u32s(&name("child"))?, from.u32s(&name("set_end"))?);
+        let (kind, value) = (from.bytes(&name("kind"), Dtype::U8)?, from.f64s(&name("value"))?);
+        let (cut, set) = (from.f32s(&name("cut"), nodes)?, from.f32s(&name("set"), values)?);
+        from.sized(first.len(), trees)?;
+        from.sized(set_end.len(), lists)?;
+        from.sized(child.len() / 2, nodes)?;
+        for len in [column.len(), kind.len(), value.len()] {
+            from.sized(len, nodes)?;
+        }
+        let mut at = [0usize; 4];
+        let forest = |size: &[u32]| {
+            let [t, n, l, v] = [0, 1, 2, 3].map(|i| at[i]..at[i] + size[i] as usize);
+            at = [t.end, n.end, l.end, v.end];
+            let parts = Parts {
+                first: std::iter::once(0).chain(first[t].iter().copied()).collect(),
+                kind: kind[n.clone()].to_vec(),
+                column: column[n.clone()].to_vec(),
+                cut: cut[n.clone()].to_vec(),
+                child: child[2 * n.start..2 * n.end].chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect(),
+                value: value[n].to_vec(),
+                set_end: set_end[l].to_vec(),
+                set: set[v].to_vec(),
+            };
+            Forest::new(parts, d).map_err(|_| impossible())
+        };
+        sizes.chunks_exact(4).map(forest).collect()
     }
 
     /// The score of rows of `d` columns, as the header says that it is. [`Model::check`](crate::task::Model::check) looks
     /// at the sizes of what belongs together and at the numbers of documents.
     pub(super) fn restore(&self, header: Option<&ExpansionHeader>, d: usize, from: &Opened) -> Result<Score> {
         let weights = from.f64s(self.weights)?;
-        let Some(header) = header else { return Ok(Score::Linear(weights)) };
+        let Some(header) = header else {
+            return Ok(match from.has(&format!("{}/sizes", self.trees)) {
+                true => Score::Trees(TreeScore { weights, forests: self.restore_trees(d, from)? }),
+                false => Score::Linear(weights),
+            });
+        };
         from.sized(weights.len(), 0)?;
         let impossible = || from.refusal.impossible();
         let values = header.documents.checked_mul(d).ok_or_else(impossible)?;
         let documents = from.f32s(&self.inside("documents"), values)?;
-        let of: Vec<u32> = from
-            .bytes(&self.inside("of_part"), Dtype::U32)?
-            .chunks_exact(4)
-            .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-            .collect();
+        let of = from.u32s(&self.inside("of_part"))?;
         let beta = from.f64s(&self.inside("coefficients"))?;
         let total = header.parts.iter().try_fold(0usize, |sum, part| sum.checked_add(part.1));
         from.sized(of.len(), total.ok_or_else(impossible)?)?;

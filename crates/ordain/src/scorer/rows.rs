@@ -50,6 +50,16 @@ impl<'a> Rows<'a> {
         Self { set, units, scaling, ends: ends.collect() }
     }
 
+    /// All rows as they stand in the data.
+    pub fn features(&self) -> &'a Features {
+        self.set.features
+    }
+
+    /// The rows of query `n`, as they stand in the data.
+    pub fn rows(&self, n: usize) -> Range<usize> {
+        self.set.span(self.units[n] as usize)
+    }
+
     fn local(&self, q: usize) -> Local<'a> {
         match self.scaling {
             Scaling::None => Local::None,
