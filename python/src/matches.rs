@@ -396,7 +396,7 @@ impl Matcher {
     #[getter]
     fn weights<'py>(&self, py: Python<'py>) -> Option<Doubles<'py>> {
         let score = &self.fitted.model.score;
-        score.expansion().is_none().then(|| PyArray1::from_slice(py, score.weights()))
+        score.is_linear().then(|| PyArray1::from_slice(py, score.weights()))
     }
 
     /// The score of an item that stays unmatched; none where all of the lesser side have to be matched.

@@ -44,6 +44,7 @@ pub(crate) fn missing(name: &str) -> PyResult<Missing> {
         "zero" => Ok(Missing::Zero),
         "mean" => Ok(Missing::Mean),
         "indicator" => Ok(Missing::Indicator),
+        "keep" => Ok(Missing::Keep),
         _ => Err(raised(ordain::Error::unknown("missing", name, ["error", "zero", "mean", "indicator"]))),
     }
 }

@@ -273,7 +273,7 @@ impl Ranker {
     #[getter]
     fn weights<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         let ranker = &self.fitted.model;
-        ranker.score.expansion().is_none().then(|| PyArray1::from_slice(py, ranker.score.weights()))
+        ranker.score.is_linear().then(|| PyArray1::from_slice(py, ranker.score.weights()))
     }
 
     /// The weight of each feature of pairs, of models with links between documents.

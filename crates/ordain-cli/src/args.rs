@@ -180,6 +180,8 @@ pub(crate) enum MissingArg {
     Mean,
     /// It is that mean, and a column NAME_missing beside each column with gaps says where they were
     Indicator,
+    /// It stays missing: for trees alone (scorer=trees), which learn where it goes
+    Keep,
 }
 
 #[derive(Args, Debug)]

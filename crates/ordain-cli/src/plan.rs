@@ -456,6 +456,7 @@ pub(crate) fn missing(args: &args::Reading) -> Missing {
         Some(args::MissingArg::Zero) => Missing::Zero,
         Some(args::MissingArg::Mean) => Missing::Mean,
         Some(args::MissingArg::Indicator) => Missing::Indicator,
+        Some(args::MissingArg::Keep) => Missing::Keep,
     }
 }
 

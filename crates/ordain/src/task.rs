@@ -128,6 +128,10 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
     fn takes_links(&self) -> bool {
         false
     }
+    /// Whether values may be missing in what it learns from.
+    fn takes_gaps(&self) -> bool {
+        false
+    }
     /// Its settings as they stand in a model.
     fn written(&self) -> Written;
     /// The journal of an interrupted fit of the same data, settings, seed and metric; refuses any other model.
@@ -178,7 +182,7 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
         self.check()?;
         T::WORDS.check_metric(data.by(self))?;
         data.set.need_truth()?;
-        data.need_values()?;
+        data.need_values(self.takes_gaps())?;
         self.learn(data, watch)
     }
 }

@@ -202,7 +202,7 @@ fn reasons(head: [&str; 4], all: &[ReasonPart], last: &str, sum: f64) -> String 
     table(&head.map(str::to_owned), &rows)
 }
 
-/// What a model scores rows by: the strongest weights as a table, or its kernel.
+/// What a model scores rows by: the strongest weights as a table, its kernel, or its trees.
 fn scored_by(score: &Score, columns: &ordain::data::Columns, words: &Words) -> String {
     if let Some(expansion) = score.expansion() {
         let own = expansion.parts.iter().any(|part| part.query.is_some());
@@ -212,12 +212,27 @@ fn scored_by(score: &Score, columns: &ordain::data::Columns, words: &Words) -> S
         };
         return format!("\n{}", kernel(expansion, &functions, words.row[1]));
     }
+    let mut text = String::new();
+    if let Some(gains) = score.gains() {
+        let forest = score.forests();
+        let (trees, nodes) = forest.iter().fold((0, 0), |sum, own| (sum.0 + own.trees(), sum.1 + own.nodes()));
+        let rows: Vec<Vec<String>> = ordain::answer::strongest(columns, &gains, 15)
+            .into_iter()
+            .filter(|(_, gain)| *gain > 0.0)
+            .map(|(name, gain)| vec![name, format!("{:.1} %", 100.0 * gain)])
+            .collect();
+        text = format!("\ntrees      {trees}, {nodes} nodes; what splits by each feature gain:\n");
+        text += &table(&["feature".into(), "share".into()], &rows);
+    }
+    if score.weights().is_empty() {
+        return text;
+    }
     let rows: Vec<Vec<String>> = ordain::answer::strongest(columns, score.weights(), 15)
         .into_iter()
         .map(|(name, weight)| vec![name, format!("{weight:+.4}")])
         .collect();
     let head = format!("\nstrongest of {} features (weights on scaled values):\n", columns.names.len());
-    head + &table(&["feature".into(), "weight".into()], &rows)
+    text + &head + &table(&["feature".into(), "weight".into()], &rows)
 }
 
 /// A sum of kernels: what it rests on.

@@ -4,6 +4,7 @@ use super::Named;
 use crate::data::{Columns, LabelSet, MatchSet, RankSet, Truth};
 use crate::matrix::Features;
 use crate::method::{Annotate, CountModel, Match, PairCore, PairLinks, Quadratic, Rank};
+use crate::score::Score;
 use crate::task::Fitted;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
@@ -266,6 +267,9 @@ pub(super) fn match_set(set: &MatchSet) -> MatchSetFacts {
 pub struct RankModel {
     /// The weight of every feature; none with a kernel.
     pub weights: Named<f64>,
+    /// What splits by each feature gain in all trees, as a share; nothing without trees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gains: Option<Named<f64>>,
     /// Core, strongest links and largest biases, of a model with links.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub quadratic: Option<QuadraticFacts>,
@@ -341,8 +345,15 @@ impl QuadraticFacts {
 pub(super) fn ranker(fitted: &Fitted<Rank>) -> RankModel {
     RankModel {
         weights: weights(&fitted.model.inputs.columns, fitted.model.score.weights()),
+        gains: gains(&fitted.model.inputs.columns, &fitted.model.score),
         quadratic: fitted.model.quadratic.as_ref().map(QuadraticFacts::of),
     }
+}
+
+/// What splits by each feature gain, as a share of all; `None` without trees.
+fn gains(columns: &Columns, score: &Score) -> Option<Named<f64>> {
+    let gains = score.gains()?;
+    Some(Named(columns.names.iter().cloned().zip(gains).collect()))
 }
 
 fn weights(columns: &Columns, weights: &[f64]) -> Named<f64> {
@@ -409,6 +420,9 @@ fn numbers(count: &CountModel) -> NumberOfLabels {
 pub struct MatchModel {
     /// The weight of every feature.
     pub weights: Named<f64>,
+    /// What splits by each feature gain in all trees, as a share; nothing without trees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gains: Option<Named<f64>>,
     /// What staying unmatched scores, if it is possible.
     pub null: Option<f64>,
     /// What scores are divided by before they become probabilities; nothing if there are none.
@@ -432,6 +446,7 @@ pub(super) fn matcher(fitted: &Fitted<Match>) -> MatchModel {
     let (model, notes) = (&fitted.model, &fitted.facts.notes);
     MatchModel {
         weights: weights(&model.inputs.columns, model.score.weights()),
+        gains: gains(&model.inputs.columns, &model.score),
         null: model.null,
         temperature: model.temperature,
         sums: SumsPart { engines: notes.engines.clone(), accuracy: notes.accuracy.clone(), error: notes.error },

@@ -175,7 +175,7 @@ pub(super) fn fill_as(
     if missing == Missing::Indicator && !gaps.is_empty() {
         flag(features, columns, &gaps);
     }
-    if missing != Missing::Error {
+    if !matches!(missing, Missing::Error | Missing::Keep) {
         fill(features, means.as_deref());
     }
     Filled { missing, means }
@@ -281,6 +281,8 @@ pub enum Missing {
     Mean,
     /// It is that mean, and a column `x_missing` says for each column `x` with gaps in the training data where they were.
     Indicator,
+    /// It stays missing: trees know what to do with it.
+    Keep,
 }
 
 /// Whether a column name is just an index, as it would be written.

@@ -11,12 +11,14 @@ pub mod matching;
 pub mod rank;
 mod registry;
 mod settings;
+mod trees;
 
 pub use annotate::*;
 pub use kernels::{KernelBy, KernelChoice, Shape};
 pub use matching::*;
 pub use rank::*;
 pub use registry::AnyMethod;
+pub use trees::{Scorer, TreeNotes, Trees};
 
 use crate::error::{Error, Result};
 use serde::Serialize;

@@ -243,6 +243,9 @@ macro_rules! methods {
             fn takes_links(&self) -> bool {
                 match self { $(Self::$variant(method) => method.takes_links(),)+ }
             }
+            fn takes_gaps(&self) -> bool {
+                match self { $(Self::$variant(method) => method.takes_gaps(),)+ }
+            }
             fn written(&self) -> $crate::task::Written {
                 match self { $(Self::$variant(method) => method.written(),)+ }
             }

@@ -65,7 +65,7 @@ impl Place {
         let all: Vec<Parts> = forests.iter().map(Forest::parts).collect();
         let name = |name: &str| format!("{}/{name}", self.trees);
         let sizes = |p: &Parts| [p.first.len() - 1, p.kind.len(), p.set_end.len(), p.set.len()].map(|n| n as u32);
-        let each = |of: fn(&Parts) -> &[u32]| all.iter().flat_map(move |parts| of(parts)).copied();
+        let each = |of: fn(&Parts) -> &[u32]| all.iter().flat_map(of).copied();
         to.u32s(&name("sizes"), all.iter().flat_map(sizes));
         to.u32s(&name("first"), each(|p| &p.first[1..]));
         to.u8s(&name("kind"), all.iter().flat_map(|p| &p.kind).copied());

@@ -70,12 +70,13 @@ impl Chosen {
     /// neighbours, and matchers break ties by likelihood.
     ///
     /// `settings` are those of the facts that this choice is part of. A core that was chosen again for the last fit
-    /// counts by its size.
+    /// counts by its size. Of several the first of those that say most.
     pub fn taken(&self, settings: &Map<String, Value>) -> Option<&Candidate> {
         let same = |(name, tried): (&String, &Value)| match (tried, settings.get(name)) {
             (Value::Array(tried), Some(Value::Array(used))) => tried.len() == used.len(),
             (tried, used) => used == Some(tried),
         };
-        self.candidates.iter().find(|candidate| candidate.settings.iter().all(same))
+        let fits = |candidate: &&Candidate| candidate.settings.iter().all(same);
+        self.candidates.iter().rev().filter(fits).max_by_key(|candidate| candidate.settings.len())
     }
 }

@@ -89,7 +89,7 @@ impl<'a, T: Task> Ready<'a, T> {
             }
         }
         differ.labels = model.adapt(&mut set)?;
-        if inputs.missing != Missing::Error && set.features().has_gaps() {
+        if !matches!(inputs.missing, Missing::Error | Missing::Keep) && set.features().has_gaps() {
             set.to_mut().fill_missing(inputs.means.as_deref());
         }
         let scaled = model.scaled(&set);

@@ -1,7 +1,7 @@
 //! What a method is fitted on, and what a fit gives.
 
 use super::{DataSet, Facts, Journal, Method, Task};
-use crate::data::{Filled, split};
+use crate::data::{Filled, Missing, split};
 use crate::error::{Error, Result};
 use crate::metric::{Convention, Metric};
 use std::borrow::Cow;
@@ -78,9 +78,18 @@ impl<'a, T: Task> Training<'a, T> {
         if facts.refit { both(&train, &valid) } else { train.into_owned() }
     }
 
-    /// Refuses gaps: a value that is missing has to be filled before a fit.
-    pub(crate) fn need_values(&self) -> Result<()> {
-        match self.set.features().has_gaps() {
+    /// Refuses gaps: a value that is missing has to be filled before a fit, unless it is to be kept and the method takes gaps.
+    pub(crate) fn need_values(&self, takes_gaps: bool) -> Result<()> {
+        let keeps = self.filled.missing() == Missing::Keep;
+        if keeps && !takes_gaps {
+            let error = Error::Data {
+                expected: "a method that takes missing values (trees alone: scorer=trees) for values that are kept"
+                    .into(),
+                found: "one that needs a number in every cell".into(),
+            };
+            return Err(error);
+        }
+        match self.set.features().has_gaps() && !keeps {
             false => Ok(()),
             true => Err(Error::Data {
                 expected: "a value in every cell (fill gaps first, and give the training what they were filled with)"

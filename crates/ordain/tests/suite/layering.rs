@@ -17,9 +17,9 @@ const MAY_USE: [(&str, &[&str]); 21] = [
     ("tree", &["error", "matrix", "random"]),
     ("surrogate", &["error", "matrix", "random", "data", "structure", "traits"]),
     ("scorer", &["matrix", "pieces", "data", "kernel", "traits"]),
-    ("score", &["matrix", "data", "kernel", "scorer", "traits"]),
+    ("score", &["matrix", "data", "kernel", "tree", "scorer", "traits"]),
     ("risk", &["error", "matrix", "pieces", "traits"]),
-    ("solver", &["error", "matrix", "random", "kernel", "traits", "risk"]),
+    ("solver", &["error", "matrix", "random", "kernel", "tree", "traits", "risk"]),
     ("metric", &["error", "random", "data"]),
     ("task", &["error", "traits", "data", "solver", "metric"]),
     (
@@ -32,6 +32,7 @@ const MAY_USE: [(&str, &[&str]); 21] = [
             "data",
             "kernel",
             "structure",
+            "tree",
             "surrogate",
             "scorer",
             "score",
@@ -42,7 +43,10 @@ const MAY_USE: [(&str, &[&str]); 21] = [
             "task",
         ],
     ),
-    ("model_file", &["error", "matrix", "random", "traits", "data", "kernel", "structure", "score", "task", "method"]),
+    (
+        "model_file",
+        &["error", "matrix", "random", "traits", "data", "kernel", "structure", "tree", "score", "task", "method"],
+    ),
     ("ask", &["error", "random", "structure", "solver", "task", "method", "data"]),
     ("answer", &["error", "matrix", "random", "data", "score", "metric", "task", "method", "model_file", "ask"]),
     (

@@ -7,13 +7,14 @@ mod ask;
 mod assignment;
 mod ball;
 mod best_matching;
+mod boosting;
 #[path = "../common/cases.rs"]
 mod cases;
 mod contract;
 mod core_choice;
 mod diagonals;
-mod edge_kernels;
 mod document_links;
+mod edge_kernels;
 mod interrupts;
 mod label_kernels;
 mod layering;

@@ -1,10 +1,12 @@
 //! Made-up data for ranking, tagging and matching, for the demo, the tests and the benchmarks.
 
+mod interactions;
 mod levels;
 mod linkage;
 mod orders;
 mod silhouettes;
 
+pub use interactions::Interactions;
 pub use levels::Levels;
 pub use linkage::Linkage;
 pub use orders::Orders;

@@ -441,10 +441,10 @@ impl Annotator {
     }
 
     /// The score of each label as a weighted sum of scaled features, what depends on the number of labels apart: weights,
-    /// feature after feature with one per label, and what is added to each label; `None` if a kernel is among the scores.
+    /// feature after feature with one per label, and what is added to each label; `None` if kernels or trees are among the scores.
     pub fn linear(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         let (n, by) = (self.labels.len(), &self.classifiers);
-        let linear = |score: &Score| score.expansion().is_none();
+        let linear = Score::is_linear;
         if !self.direct.iter().all(linear) || !(self.own.is_empty() || linear(&by.score)) {
             return None;
         }

@@ -10,6 +10,7 @@ mod given_kernel;
 pub(in crate::method) mod kernel_ridge;
 mod one_vs_rest;
 mod stage;
+mod tree_labels;
 
 use crate::data::{self, Holds, LabelReading, LabelSet};
 use crate::error::Result;

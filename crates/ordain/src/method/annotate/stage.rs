@@ -10,9 +10,10 @@ use crate::method::annotate::centre::Centre;
 use crate::method::annotate::count::{CountModel, expected};
 use crate::method::annotate::cstar::{CStar, LabelFeatures, LabelScale};
 use crate::method::annotate::one_vs_rest::OneVsRest;
-use crate::method::annotate::{given_kernel, kernel_ridge};
+use crate::method::annotate::{given_kernel, kernel_ridge, tree_labels};
 use crate::method::coordinates::Coordinates;
 use crate::method::kernels::KernelBy;
+use crate::method::trees::TreeNotes;
 use crate::metric::{self, LabelScores, Metric};
 use crate::pieces::{Pieces, sums};
 use crate::score::Score;
@@ -32,6 +33,8 @@ pub(in crate::method) struct Stage<'a> {
     pub(in crate::method) classifiers: OneVsRest,
     /// The kernel, of a method that has one.
     pub(in crate::method) kernel: Option<StageKernel>,
+    /// The trees of the classifiers, of a method that has them.
+    pub(in crate::method) trees: Option<TreeNotes>,
     pub(in crate::method) count: CountModel,
     /// Items that teach something, with their right sets, scores of classifiers that have not seen them, and log k.
     pub(in crate::method) taught: Vec<u32>,
@@ -71,9 +74,14 @@ impl<'a> Stage<'a> {
             Some(affine) => Cow::Owned(affine.apply(&set.features)),
             None => Cow::Borrowed(&set.features),
         };
-        let mut kernel = None;
+        let (mut kernel, mut trees) = (None, None);
         let (classifiers, logits) = match method.features {
             LabelFeatures::Given => OneVsRest::given(&scaled, set, units, &given_columns(set)?)?,
+            _ if method.trees.grows() => {
+                let (made, notes) = tree_labels::fit(&method.trees, &scaled, set, units, data.seed, watch)?;
+                trees = Some(notes);
+                (made.model, made.logits)
+            }
             features if method.kernel.by == KernelBy::Given => {
                 let judged = given_kernel::fit(set, units, data.seed, watch)?;
                 let direct = (features != LabelFeatures::Scores).then(|| {
@@ -126,6 +134,7 @@ impl<'a> Stage<'a> {
             scaled,
             classifiers,
             kernel,
+            trees,
             count,
             taught,
             cases,
@@ -145,6 +154,7 @@ impl<'a> Stage<'a> {
             scaled: Cow::Borrowed(&self.scaled),
             classifiers: self.classifiers.clone(),
             kernel: self.kernel.clone(),
+            trees: self.trees.clone(),
             count: self.count.clone(),
             taught: kept.iter().map(|&i| self.taught[i]).collect(),
             cases: kept.iter().map(|&i| self.cases[i].clone()).collect(),

@@ -3,7 +3,7 @@
 use crate::data::scale::{Scale, Scaling};
 use crate::data::{Filled, MatchSet, Problem, Truth};
 use crate::error::{Error, Result};
-use crate::method::{Match, Positive};
+use crate::method::{Match, Positive, TreeNotes};
 use crate::metric::{Convention, Evaluation, Metric, SaidMatches, evaluate_matches};
 use crate::score::{Contribution, Score};
 use crate::scorer::edges::NULL_UNIT;
@@ -188,6 +188,20 @@ impl Matcher {
         margins: bool,
     ) -> Result<Vec<MatchPrediction>> {
         let rows = rows::Rows::new(set, units, scaling);
+        let score = |work: &mut rows::Work, n: usize, s: &mut [f64]| {
+            self.score.unit(&rows, n, &set.problem(units[n] as usize).name, s, work);
+        };
+        self.answer_by(set, units, &score, margins)
+    }
+
+    /// The same, with whatever gives the edges of the n-th problem their scores.
+    fn answer_by(
+        &self,
+        set: &MatchSet,
+        units: &[u32],
+        score: &(dyn Fn(&mut rows::Work, usize, &mut [f64]) + Sync),
+        margins: bool,
+    ) -> Result<Vec<MatchPrediction>> {
         (0..units.len())
             .into_par_iter()
             .map_init(Default::default, |work: &mut (rows::Work, best::Work, engine::Work), n| {
@@ -196,7 +210,7 @@ impl Matcher {
                 // edges, then what each item that stays unmatched scores, to the bit as in training
                 let null = self.null.map_or(0.0, |null| NULL_UNIT * (null / NULL_UNIT));
                 let mut s = vec![null; graph.table()];
-                self.score.unit(&rows, n, &set.problem(p).name, &mut s[..set.span(p).len()], &mut work.0);
+                score(&mut work.0, n, &mut s[..set.span(p).len()]);
                 self.finite(set, p, &s)?;
                 self.answer_one((set, p), &graph, s, margins, (&mut work.1, &mut work.2))
                     .map_err(|error| named(error, set, p))
@@ -267,6 +281,20 @@ impl Matcher {
         let plain = self.plain();
         let model = if metrics.iter().any(|metric| metric.of_probabilities()) { self } else { &plain };
         evaluate_said(set, units, &model.answer_with(set, units, scaling, false)?, metrics)
+    }
+
+    /// The same for edges whose scores are given, problem by problem.
+    pub(in crate::method) fn evaluate_scored(
+        &self,
+        set: &MatchSet,
+        units: &[u32],
+        scores: &[Vec<f64>],
+        metrics: &[Metric],
+    ) -> Result<Evaluation> {
+        let plain = self.plain();
+        let model = if metrics.iter().any(|metric| metric.of_probabilities()) { self } else { &plain };
+        let score = |_: &mut rows::Work, n: usize, s: &mut [f64]| s.copy_from_slice(&scores[n]);
+        evaluate_said(set, units, &model.answer_by(set, units, &score, false)?, metrics)
     }
 
     /// The same matcher without probabilities, which cost more than the best matching does.
@@ -388,6 +416,9 @@ pub struct MatchNotes {
     pub accuracy: String,
     /// The largest error that is known of a probability, if one is.
     pub error: Option<f64>,
+    /// How trees were grown, if any were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trees: Option<TreeNotes>,
 }
 
 /// How sums over matchings were found, and the worst of their accuracies.

@@ -7,8 +7,8 @@ use crate::matrix::dot;
 use crate::method::kernels::KernelChoice;
 use crate::method::matching::matcher::Sums;
 use crate::method::matching::search::{self, Learner, MatchChoices, Solved, Stage, Start};
-use crate::method::settings::{self, Common, SWITCH, above_0, accuracy, one_of, ridge, steps};
-use crate::method::{Choice, Match, Positive};
+use crate::method::settings::{self, Common, SWITCH, above_0, accuracy, one_of, ridge, serves, steps};
+use crate::method::{Choice, Match, Positive, Trees};
 use crate::risk::Empirical;
 use crate::solver::lbfgs::Lbfgs;
 use crate::solver::run::{Report, Watch, run};
@@ -79,6 +79,8 @@ pub struct MatchMap {
     pub max_iter: usize,
     /// Where a fit stops: the gradient relative to the one at zero.
     pub tol: Positive,
+    /// Trees beside weights, or in their place.
+    pub trees: Trees,
 }
 
 impl Default for MatchMap {
@@ -91,6 +93,7 @@ impl Default for MatchMap {
             null: false,
             max_iter: 200,
             tol: Positive(1e-4),
+            trees: Trees::default(),
         }
     }
 }
@@ -113,6 +116,15 @@ impl MatchMap {
         search::NULL,
         steps("200", "the most steps of one fit"),
         accuracy("1e-4", "where a fit stops: the gradient relative to the one at zero"),
+        Trees::SETTINGS[0],
+        Trees::SETTINGS[1],
+        Trees::SETTINGS[2],
+        Trees::SETTINGS[3],
+        Trees::SETTINGS[4],
+        Trees::SETTINGS[5],
+        Trees::SETTINGS[6],
+        Trees::SETTINGS[7],
+        Trees::SETTINGS[8],
     ];
 
     /// L-BFGS with sums by the engines of the cases, from zero or from another fit.
@@ -167,13 +179,19 @@ impl Method<Match> for MatchMap {
             "marginals" => Some(self.marginals.name().into()),
             "null" => Some(self.null.to_string()),
             "kernel" | "gamma" | "degree" | "coef0" => self.kernel.get(name),
-            _ => settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol),
+            _ => self
+                .trees
+                .get(name)
+                .or_else(|| settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol)),
         }
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
         let (scale, lambda, max_iter, tol) = (&mut self.scale, &mut self.lambda, &mut self.max_iter, &mut self.tol);
         if search::set_scale(name, value, scale) || (Common { scale, lambda, max_iter, tol }).set(name, value)? {
+            return Ok(());
+        }
+        if self.trees.set(name, value)? {
             return Ok(());
         }
         match name {
@@ -189,11 +207,23 @@ impl Method<Match> for MatchMap {
 
     /// Refuses settings that no text could have given.
     fn check(&self) -> Result<()> {
+        self.trees.check()?;
+        serves("scorer", self.trees.grows(), self.kernel.is_linear(), "kernel=linear", "a kernel")?;
         above_0("max_iter", self.max_iter)?;
         self.kernel.check()
     }
 
     search::searched!();
+}
+
+/// Engines that always serve: exact ones where problems are small, else approximations.
+pub(super) fn rough(cases: &[Case]) -> Vec<Engine> {
+    let one = |case: &Case| match case {
+        case if engine::always_exact(&case.graph) => Engine::Pruned,
+        case if case.graph.null() => Engine::Bethe,
+        _ => Engine::Sinkhorn,
+    };
+    cases.iter().map(one).collect()
 }
 
 /// Where a descent came to.
@@ -249,12 +279,20 @@ impl Learner for MatchMap {
     }
 
     fn used(&self) -> Map<String, Value> {
-        Map::from_iter([
-            ("marginals".into(), self.marginals.name().into()),
-            ("null".into(), self.null.into()),
-            ("max_iter".into(), self.max_iter.into()),
-            ("tol".into(), self.tol.get().into()),
-        ])
+        Map::from_iter(
+            [
+                ("marginals".into(), self.marginals.name().into()),
+                ("null".into(), self.null.into()),
+                ("max_iter".into(), self.max_iter.into()),
+                ("tol".into(), self.tol.get().into()),
+            ]
+            .into_iter()
+            .chain(self.trees.used()),
+        )
+    }
+
+    fn trees(&self) -> Option<&Trees> {
+        self.trees.grows().then_some(&self.trees)
     }
 
     /// Exact where that can be done at all parameters. Larger problems start from an approximation that is convex as well, go on to the pruned
@@ -289,15 +327,7 @@ impl Learner for MatchMap {
             end.report.iterations += start.report.iterations;
             return done(end, all(engine));
         }
-        let rough: Vec<Engine> = stage
-            .cases
-            .iter()
-            .map(|case| match case {
-                case if small(case) => Engine::Pruned,
-                case if case.graph.null() => Engine::Bethe,
-                _ => Engine::Sinkhorn,
-            })
-            .collect();
+        let rough = rough(stage.cases);
         let start = self.descend(stage, rough.clone(), from, watch)?;
         if start.report.stop == Stop::Interrupted {
             return done(start, rough);

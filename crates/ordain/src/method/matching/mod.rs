@@ -1,5 +1,6 @@
 //! Methods that match, and the matcher that they fit.
 
+mod boosting;
 pub mod matcher;
 pub mod matchmap;
 pub mod matchmargin;

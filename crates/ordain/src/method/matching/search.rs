@@ -6,11 +6,13 @@ use crate::data::{MatchSet, Truth};
 use crate::error::{Error, Result};
 use crate::kernel::Form;
 use crate::method::kernels::{KernelBy, KernelChoice, Shape};
+use crate::method::matching::boosting;
 use crate::method::matching::matcher::{MatchNotes, Matcher, Sums, graph_of, named, tells};
 use crate::method::matching::space::{Space, Spec};
 use crate::method::matching::temperature::fit_temperature;
-use crate::method::{Choice, Match, Positive};
+use crate::method::{Choice, Match, Positive, Trees};
 use crate::metric::{Kind, Metric};
+use crate::score::Score;
 use crate::scorer::edges::{Edges, NULL_UNIT};
 use crate::scorer::rows;
 use crate::solver::run::{Report, Watch};
@@ -241,13 +243,21 @@ pub(in crate::method) trait Learner: Method<Match> {
     fn used(&self) -> Map<String, Value>;
     /// Fits at one λ, from zero or from another fit.
     fn solve(&self, stage: &Stage, from: Option<Start>, watch: &Watch) -> Result<Solved>;
+    /// How trees are set, of a method whose loss they can lower.
+    fn trees(&self) -> Option<&Trees> {
+        None
+    }
 }
 
 /// What every method of [`Learner`] answers as a [`Method`].
 macro_rules! searched {
     () => {
         fn chooses(&self) -> bool {
-            self.choices().open()
+            self.choices().open() || $crate::method::matching::search::Learner::trees(self).is_some_and(|t| t.open())
+        }
+
+        fn takes_gaps(&self) -> bool {
+            $crate::method::matching::search::Learner::trees(self).is_some_and(|trees| !trees.starts_linear())
         }
 
         fn chooses_by(&self) -> $crate::metric::Metric {
@@ -255,7 +265,10 @@ macro_rules! searched {
         }
 
         fn written(&self) -> $crate::task::Written {
-            $crate::task::Written { asked: self.choices().asked(), settings: self.used() }
+            let mut asked = self.choices().asked();
+            let trees = $crate::method::matching::search::Learner::trees(self);
+            asked.extend(trees.map($crate::method::Trees::asked).unwrap_or_default());
+            $crate::task::Written { asked, settings: self.used() }
         }
 
         fn learn(
@@ -270,15 +283,15 @@ macro_rules! searched {
 pub(in crate::method) use searched;
 
 /// A fit with the matcher that it gives.
-struct Outcome {
-    matcher: Matcher,
-    spec: Spec,
+pub(super) struct Outcome {
+    pub(super) matcher: Matcher,
+    pub(super) spec: Spec,
     theta: Vec<f64>,
     at_zero: Option<f64>,
-    lambda: f64,
+    pub(super) lambda: f64,
     /// By how much the null of the matcher was moved after the fit.
-    shift: f64,
-    report: Report,
+    pub(super) shift: f64,
+    pub(super) report: Report,
     sums: Sums,
 }
 
@@ -317,8 +330,13 @@ pub(in crate::method) fn fit<L: Learner>(
     let valid = data.valid.map(|valid| known(valid).into());
     let (train, valid) = Training::<Match>::cut(all.as_slice().into(), valid, choices.holds_out());
     let search = Search { learner, choices: &choices, data, by: data.by(learner), watch };
+    if learner.trees().is_some_and(|trees| !trees.starts_linear()) {
+        let (train, valid) = Training::<Match>::cut(all.as_slice().into(), data.valid.map(known).map(Into::into), true);
+        return boosting::added(&search, search.bare(), &train, &valid);
+    }
     if choices.holds_out() && !valid.is_empty() {
-        return search.choose(&train, &valid);
+        let made = search.choose(&train, &valid)?;
+        return boosting::added(&search, made, &train, &valid);
     }
     (watch.tell)(0.0, "fitting");
     let cases = cases_of(data.set, &all, learner.null())?;
@@ -335,11 +353,11 @@ pub(in crate::method) fn fit<L: Learner>(
         // without other problems the temperature can only be fitted on these
         outcome.matcher.temperature = search.temperature(&outcome, (&all, &cases))?;
     }
-    Ok(search.fitted(&all, outcome, None, false))
+    boosting::added(&search, search.made(&all, outcome, None, false), &all, &[])
 }
 
 /// Problems with what is right of them; names the problem of which no matching agrees.
-fn cases_of(set: &MatchSet, units: &[u32], null: bool) -> Result<Vec<Case>> {
+pub(super) fn cases_of(set: &MatchSet, units: &[u32], null: bool) -> Result<Vec<Case>> {
     let of = |&p: &u32| {
         let problem = set.problem(p as usize);
         let edges = |truth: Truth| -> Vec<u32> {
@@ -365,17 +383,25 @@ fn cases_of(set: &MatchSet, units: &[u32], null: bool) -> Result<Vec<Case>> {
     units.iter().map(of).collect()
 }
 
-struct Search<'a, L> {
-    learner: &'a L,
+pub(super) struct Search<'a, L> {
+    pub(super) learner: &'a L,
     choices: &'a MatchChoices,
-    data: &'a Training<'a, Match>,
-    by: Metric,
-    watch: &'a Watch<'a>,
+    pub(super) data: &'a Training<'a, Match>,
+    pub(super) by: Metric,
+    pub(super) watch: &'a Watch<'a>,
+}
+
+/// A fit with what is known of its training.
+pub(super) struct Made {
+    pub(super) units: Vec<u32>,
+    pub(super) outcome: Outcome,
+    pub(super) chosen: Option<Chosen>,
+    pub(super) refit: bool,
 }
 
 impl<L: Learner> Search<'_, L> {
     /// The best of all scalings, kernels and λ on the validation problems; of equals the one with the best likelihood, without one the first tried.
-    fn choose(&self, train: &[u32], valid: &[u32]) -> Result<Fitted<Match>> {
+    fn choose(&self, train: &[u32], valid: &[u32]) -> Result<Made> {
         let by = self.by;
         let cases = cases_of(self.data.set, train, self.learner.null())?;
         let held = cases_of(self.data.set, valid, self.learner.null())?;
@@ -476,7 +502,7 @@ impl<L: Learner> Search<'_, L> {
             outcome.report.stop = Stop::Interrupted;
         }
         if !self.data.refit || self.watch.stopped() {
-            return Ok(self.fitted(train, outcome, chosen, false));
+            return Ok(self.made(train, outcome, chosen, false));
         }
         (self.watch.tell)(0.95, "fitting on training and validation");
         let both = both(train, valid);
@@ -487,13 +513,35 @@ impl<L: Learner> Search<'_, L> {
         let mut last = match self.fit_one((&both, &cases), &space, outcome.lambda, start, false) {
             Err(Error::Interrupted) => {
                 outcome.report.stop = Stop::Interrupted;
-                return Ok(self.fitted(train, outcome, chosen, false));
+                return Ok(self.made(train, outcome, chosen, false));
             }
             other => other?,
         };
         last.move_null(shift);
         last.matcher.temperature = outcome.matcher.temperature;
-        Ok(self.fitted(&both, last, chosen, true))
+        Ok(self.made(&both, last, chosen, true))
+    }
+
+    /// A matcher without anything learned.
+    fn bare(&self) -> Made {
+        let (set, data) = (self.data.set, self.data);
+        let matcher = Matcher {
+            score: Score::Linear(vec![]),
+            null: self.learner.null().then_some(0.0),
+            temperature: self.choices.calibrate.is_none().then_some(1.0),
+            engine: self.learner.engine(),
+            inputs: Inputs::new(&set.columns, &data.filled, Scale::None, None),
+            seed: data.seed,
+        };
+        let report =
+            Report { iterations: 0, objective: 0.0, gradient: 0.0, gap: None, rounds: None, stop: Stop::Rounds };
+        let (spec, sums) = (Spec { scale: Scale::None, kernel: None }, Sums::default());
+        let outcome = Outcome { matcher, spec, theta: vec![], at_zero: None, lambda: 0.0, shift: 0.0, report, sums };
+        self.made(&[], outcome, None, false)
+    }
+
+    fn made(&self, units: &[u32], outcome: Outcome, chosen: Option<Chosen>, refit: bool) -> Made {
+        Made { units: units.to_vec(), outcome, chosen, refit }
     }
 
     /// By how much the null is to move for the best measure of some problems. The loss of a fit is not the measure that people read, and how many
@@ -503,13 +551,19 @@ impl<L: Learner> Search<'_, L> {
     /// A measure of few problems jumps from one to the next: the best is that of the mean with [`NEAR`] neighbours on either side, of equals the
     /// one that moves least. Cost: that many best matchings of each problem.
     fn shift(&self, matcher: &Matcher, (units, scaling): (&[u32], &Scaling), by: Metric) -> Result<f64> {
+        let scores = matcher.scores_with(self.data.set, units, scaling)?;
+        self.shift_of(matcher, (units, &scores), by)
+    }
+
+    /// The same for scores of edges that are there already.
+    pub(super) fn shift_of(&self, matcher: &Matcher, (units, all): (&[u32], &[Vec<f64>]), by: Metric) -> Result<f64> {
         let Some(null) = matcher.null.filter(|_| !by.of_probabilities()) else { return Ok(0.0) };
         let mut halves: Vec<f64> = vec![];
-        for (&p, scores) in units.iter().zip(matcher.scores_with(self.data.set, units, scaling)?) {
+        for (&p, scores) in units.iter().zip(all) {
             let problem = self.data.set.problem(p as usize);
             let mut best = vec![f64::NEG_INFINITY; problem.left.len()];
             for (&(i, _), s) in problem.edges.iter().zip(scores) {
-                best[i as usize] = s.max(best[i as usize]);
+                best[i as usize] = best[i as usize].max(*s);
             }
             halves.extend(best.into_iter().filter(|s| s.is_finite()).map(|s| 0.5 * s));
         }
@@ -524,7 +578,7 @@ impl<L: Learner> Search<'_, L> {
                 return Err(Error::Interrupted);
             }
             let moved = Matcher { null: Some(null + shift), ..matcher.clone() };
-            let value = moved.evaluate_with(self.data.set, units, scaling, &[by])?.mean(0);
+            let value = moved.evaluate_scored(self.data.set, units, all, &[by])?.mean(0);
             Ok(if by.is_loss() { value } else { -value })
         };
         let losses: Vec<f64> = tried.iter().map(loss).collect::<Result<_>>()?;
@@ -542,7 +596,7 @@ impl<L: Learner> Search<'_, L> {
         Ok(matcher.evaluate_with(set, valid, &matcher.inputs.scaling(set, valid), &[nll])?.mean(0))
     }
 
-    fn fit_one(
+    pub(super) fn fit_one(
         &self,
         (units, cases): (&[u32], &[Case]),
         space: &Space,
@@ -588,7 +642,8 @@ impl<L: Learner> Search<'_, L> {
         fit_temperature(cases, &all).map(Some)
     }
 
-    fn fitted(&self, units: &[u32], outcome: Outcome, chosen: Option<Chosen>, refit: bool) -> Fitted<Match> {
+    pub(super) fn fitted(&self, made: Made) -> Fitted<Match> {
+        let Made { units, outcome, chosen, refit } = made;
         let (set, learner) = (self.data.set, self.learner);
         let mut settings = learner.used();
         settings.append(&mut outcome.spec.settings(outcome.lambda, self.choices.kernels()));
@@ -596,7 +651,7 @@ impl<L: Learner> Search<'_, L> {
         let facts = Facts {
             method: learner.name().into(),
             settings,
-            asked: self.choices.asked(),
+            asked: learner.written().asked,
             data: set.digest(),
             notes: MatchNotes {
                 edges: units.iter().map(|&p| set.span(p as usize).len()).sum(),
@@ -606,6 +661,7 @@ impl<L: Learner> Search<'_, L> {
                 accuracy: outcome.sums.accuracy().into(),
                 error: outcome.sums.error(),
                 engines: outcome.sums.engines,
+                trees: None,
             },
             report: outcome.report,
             refit,

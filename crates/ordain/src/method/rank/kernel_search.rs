@@ -535,6 +535,7 @@ impl<L: KernelLearner> Search<'_, L> {
                 examples: pairs_of(set, units),
                 example: "pair".into(),
                 core: Some(outcome.fit.core),
+                trees: None,
             },
             report: outcome.fit.report,
             refit,

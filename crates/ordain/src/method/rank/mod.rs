@@ -1,6 +1,7 @@
 //! Methods that rank, and the ranker that they fit.
 
 pub mod ballrank;
+mod boosting;
 mod core_documents;
 pub mod dorm;
 pub(super) mod kernel_search;
@@ -17,6 +18,7 @@ pub mod svmmap;
 use crate::data::{self, Holds, RankReading, RankSet};
 use crate::error::Result;
 use crate::method::registry::methods;
+use crate::method::trees::TreeNotes;
 use crate::metric::{Kind, Metric};
 use crate::task::{Methods, Task, Words};
 use serde::{Deserialize, Serialize};
@@ -108,6 +110,9 @@ pub struct RankNotes {
     /// The support of a model with a kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<CoreFacts>,
+    /// How trees were grown, if any were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trees: Option<TreeNotes>,
 }
 
 /// The support of a model with a kernel.

@@ -135,7 +135,7 @@ impl Ranker {
     }
 
     /// The scores of rows that have the columns of the model, whatever their queries, to the bit those of [`Self::scores`];
-    /// `None` if a score depends on the query, or comes of a kernel.
+    /// `None` if a score depends on the query, or is not linear.
     ///
     /// O(values), in parallel over rows: each value is read once.
     pub fn row_scores(&self, features: &Features) -> Option<Vec<f64>> {
@@ -145,7 +145,7 @@ impl Ranker {
             _ => return None,
         };
         let bounds = [0, features.rows()];
-        let fits = self.score.expansion().is_none() && self.quadratic.is_none() && self.score.fits(features.cols());
+        let fits = self.score.is_linear() && self.quadratic.is_none() && self.score.fits(features.cols());
         fits.then(|| self.score.units(Groups::new(features, &bounds), &[0], &scaling, |_| ""))
     }
 

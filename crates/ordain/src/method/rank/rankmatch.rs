@@ -2,14 +2,17 @@
 
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
+use crate::method::rank::CHOOSES_BY;
+use crate::method::rank::boosting::{self, TreeLearner};
 use crate::method::rank::lists::{self, DRAWS, ListSettings, SHARE, Subset, draw, draws, draws_text, draws_value};
-use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, lbfgs, mean_risk, searched};
-use crate::method::settings::{self, Common, SCALE, accuracy, count, name_of, one_of, ridge, steps};
-use crate::method::{Choice, Positive, Rank};
+use crate::method::rank::search::{self, Choices, Drawn, Learner, Problem, Solved, Start, lbfgs, mean_risk};
+use crate::method::settings::{self, Common, SCALE, accuracy, count, name_of, one_of, ridge, serves, steps};
+use crate::method::{Choice, Positive, Rank, Trees};
+use crate::metric::Metric;
 use crate::solver::run::Watch;
 use crate::structure::matching::places::MOST;
 use crate::surrogate::lists::{ListLikelihood, RightOrders};
-use crate::task::{Method, Setting, Training};
+use crate::task::{Fitted, Method, Setting, Training, Written};
 use crate::traits::Risk;
 use serde_json::{Map, Value};
 use std::sync::atomic::AtomicBool;
@@ -41,7 +44,7 @@ pub enum PlaceDiscount {
 /// assert!((places.iter().map(|document| document.places[0]).sum::<f64>() - 1.0).abs() < 1e-9);
 /// # Ok::<(), ordain::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RankMatch {
     /// Strength of the ridge.
     pub lambda: Choice<Positive>,
@@ -61,6 +64,8 @@ pub struct RankMatch {
     pub max_iter: usize,
     /// The norm of the gradient at which a fit stops, relative to the one at zero.
     pub tol: Positive,
+    /// Trees beside weights, or in their place.
+    pub trees: Trees,
 }
 
 impl Default for RankMatch {
@@ -75,6 +80,7 @@ impl Default for RankMatch {
             draws: Some(SHARE),
             max_iter: 1000,
             tol: Positive(1e-4),
+            trees: Trees::default(),
         }
     }
 }
@@ -114,6 +120,15 @@ impl RankMatch {
         DRAWS,
         steps("1000", "the most steps of one fit"),
         accuracy("1e-4", "the norm of the gradient at which a fit stops, relative to the one at zero"),
+        Trees::SETTINGS[0],
+        Trees::SETTINGS[1],
+        Trees::SETTINGS[2],
+        Trees::SETTINGS[3],
+        Trees::SETTINGS[4],
+        Trees::SETTINGS[5],
+        Trees::SETTINGS[6],
+        Trees::SETTINGS[7],
+        Trees::SETTINGS[8],
     ];
 
     fn discount(&self) -> PlaceDiscount {
@@ -148,13 +163,16 @@ impl Method<Rank> for RankMatch {
             "discount" => self.discount.map(|discount| name_of(&discount, &DISCOUNTS).into()),
             "ties" => Some(name_of(&self.ties, &TIES).into()),
             "draws" => Some(draws_text(self.draws)),
-            _ => settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol),
+            _ => self
+                .trees
+                .get(name)
+                .or_else(|| settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol)),
         }
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
         let Self { scale, lambda, max_iter, tol, .. } = self;
-        if (Common { scale, lambda, max_iter, tol }).set(name, value)? {
+        if (Common { scale, lambda, max_iter, tol }).set(name, value)? || self.trees.set(name, value)? {
             return Ok(());
         }
         match name {
@@ -183,10 +201,50 @@ impl Method<Rank> for RankMatch {
                 found: self.places.to_string(),
             });
         }
+        self.trees.check()?;
+        serves("scorer", self.trees.grows(), self.subset == Subset::Full, "whole lists (subset=full)", "subsets")?;
         lists::check(self.subset, self.draws)
     }
 
-    searched!();
+    fn chooses(&self) -> bool {
+        self.choices().open() || self.trees.open()
+    }
+
+    fn chooses_by(&self) -> Metric {
+        CHOOSES_BY
+    }
+
+    fn resumes(&self) -> bool {
+        true
+    }
+
+    fn takes_gaps(&self) -> bool {
+        !self.trees.starts_linear()
+    }
+
+    fn written(&self) -> Written {
+        let mut asked = self.choices().asked();
+        asked.append(&mut self.trees.asked());
+        Written { asked, settings: self.used() }
+    }
+
+    fn learn(&self, data: &Training<'_, Rank>, watch: &Watch) -> Result<Fitted<Rank>> {
+        if self.trees.grows() { boosting::fit(self, data, watch) } else { search::fit(self, data, watch) }
+    }
+}
+
+impl TreeLearner for RankMatch {
+    type Loss = ListLikelihood;
+
+    fn trees(&self) -> &Trees {
+        &self.trees
+    }
+
+    fn lessons(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<(Drawn<ListLikelihood>, Vec<f64>)> {
+        let drawn = self.draw(data, units)?;
+        let weight = vec![1.0; drawn.units.len()];
+        Ok((drawn, weight))
+    }
 }
 
 impl Learner for RankMatch {
@@ -213,15 +271,19 @@ impl Learner for RankMatch {
     fn used(&self) -> Map<String, Value> {
         let ties = TIES.iter().find(|(_, ties)| *ties == self.ties).map_or("", |(name, _)| name);
         let discount = if self.discount() == PlaceDiscount::Log { "log" } else { "linear" };
-        Map::from_iter([
-            ("subset".into(), self.subset.to_string().into()),
-            ("places".into(), self.places.into()),
-            ("discount".into(), discount.into()),
-            ("ties".into(), ties.into()),
-            ("draws".into(), draws_value(self.draws)),
-            ("max_iter".into(), self.max_iter.into()),
-            ("tol".into(), self.tol.get().into()),
-        ])
+        Map::from_iter(
+            [
+                ("subset".into(), self.subset.to_string().into()),
+                ("places".into(), self.places.into()),
+                ("discount".into(), discount.into()),
+                ("ties".into(), ties.into()),
+                ("draws".into(), draws_value(self.draws)),
+                ("max_iter".into(), self.max_iter.into()),
+                ("tol".into(), self.tol.get().into()),
+            ]
+            .into_iter()
+            .chain(self.trees.used()),
+        )
     }
 
     fn places(&self) -> Vec<f64> {

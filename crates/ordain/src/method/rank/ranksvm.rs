@@ -5,11 +5,12 @@ use crate::error::{Error, Result};
 use crate::kernel::Form;
 use crate::method::kernels::Shape;
 use crate::method::rank::CHOOSES_BY;
+use crate::method::rank::boosting::{self, TreeLearner};
 use crate::method::rank::core_documents::{self, Choose, CoreFit, Fitting};
 use crate::method::rank::kernel_search::{self, KernelChoices, KernelFit, KernelLearner, KernelProblem, Kernels};
 use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
 use crate::method::settings::{self, Common, SCALE, above_0, accuracy, count, name_of, one_of, ridge, serves, steps};
-use crate::method::{Choice, CoreFacts, Positive, Rank};
+use crate::method::{Choice, CoreFacts, Positive, Rank, Trees};
 use crate::metric::Metric;
 use crate::pieces::sums;
 use crate::risk::Empirical;
@@ -17,6 +18,8 @@ use crate::scorer::kernel_rows::Gram;
 use crate::solver::newton::{Memory, Newton};
 use crate::solver::run::{Report, Watch, run};
 use crate::surrogate::pair_hinge::PairHinge;
+use crate::surrogate::pair_logistic::{self, Lambda, PairLogistic};
+use crate::surrogate::squared::Squared;
 use crate::task::{Fitted, Method, Setting, Training, Written};
 use crate::traits::{Risk, Solver, Stop, Surrogate};
 use rayon::prelude::*;
@@ -82,7 +85,7 @@ const LARGE: usize = 2_000_000;
 /// assert!(quality.mean(0) > 0.7);
 /// # Ok::<(), ordain::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RankSvm {
     /// Strength of the ridge.
     pub lambda: Choice<Positive>,
@@ -100,7 +103,25 @@ pub struct RankSvm {
     pub max_iter: usize,
     /// The norm of the gradient at which a fit stops, relative to the one at zero.
     pub tol: Positive,
+    /// Trees beside weights, or in their place.
+    pub trees: Trees,
+    /// The loss that trees lower.
+    pub loss: TreeLoss,
 }
+
+/// The loss of pairs that trees lower. Weights have the squared hinge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeLoss {
+    /// `log(1 + exp(s_j − s_i))` of every pair.
+    Logistic,
+    /// The same, each pair by how much NDCG would change if the two changed places: LambdaRank.
+    Lambda,
+    /// The squared difference of score and grade.
+    Squared,
+}
+
+const LOSSES: [(&str, TreeLoss); 3] =
+    [("logistic", TreeLoss::Logistic), ("lambda", TreeLoss::Lambda), ("squared", TreeLoss::Squared)];
 
 impl Default for RankSvm {
     fn default() -> Self {
@@ -113,6 +134,8 @@ impl Default for RankSvm {
             choose: Choose::Dual,
             max_iter: 100,
             tol: Positive(1e-5),
+            trees: Trees::default(),
+            loss: TreeLoss::Logistic,
         }
     }
 }
@@ -158,6 +181,21 @@ impl RankSvm {
         Kernels::BLOCKS,
         steps("100", "the most Newton steps of one fit"),
         accuracy("1e-5", "the norm of the gradient at which a fit stops, relative to the one at zero"),
+        Trees::SETTINGS[0],
+        Setting {
+            name: "loss",
+            range: "logistic, lambda, squared",
+            default: "logistic",
+            help: "with trees: the loss that they lower: logistic of pairs, the same by what a swap changes of NDCG (lambda), or squared differences from grades",
+        },
+        Trees::SETTINGS[1],
+        Trees::SETTINGS[2],
+        Trees::SETTINGS[3],
+        Trees::SETTINGS[4],
+        Trees::SETTINGS[5],
+        Trees::SETTINGS[6],
+        Trees::SETTINGS[7],
+        Trees::SETTINGS[8],
     ];
 
     /// Whether it is the linear machine, whose model is one weight per feature.
@@ -184,10 +222,12 @@ impl Method<Rank> for RankSvm {
                 Documents::Most(most) => most.to_string(),
             },
             "choose" => name_of(&self.choose, &CHOOSE).to_owned(),
+            "loss" => name_of(&self.loss, &LOSSES).to_owned(),
             _ => {
                 return self
                     .kernels
                     .get(name)
+                    .or_else(|| self.trees.get(name))
                     .or_else(|| settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol));
             }
         };
@@ -199,7 +239,11 @@ impl Method<Rank> for RankSvm {
         if (Common { scale, lambda, max_iter, tol }).set(name, value)? || self.kernels.set(name, value)? {
             return Ok(());
         }
+        if self.trees.set(name, value)? {
+            return Ok(());
+        }
         match (name, value) {
+            ("loss", _) => self.loss = one_of("loss", value, &LOSSES)?,
             ("documents", "auto") => self.documents = Documents::Auto,
             ("documents", "all") => self.documents = Documents::All,
             ("documents", _) => self.documents = Documents::Most(count(name, value)?),
@@ -222,13 +266,26 @@ impl Method<Rank> for RankSvm {
             above_0("documents", 0)?;
         }
         let kernel = !self.is_linear();
+        self.trees.check()?;
+        let usual = self.loss == TreeLoss::Logistic;
+        serves("loss", !usual, self.trees.grows(), "trees (scorer=trees, linear+trees or auto)", "scorer=linear")?;
+        serves("scorer", self.trees.grows(), !kernel, "kernel=linear and blocks=false", "a kernel or blocks")?;
         let given = matches!(self.documents, Documents::Most(_));
         serves("documents", given, kernel, "a kernel (kernel=rbf, …)", "kernel=linear")?;
         serves("choose", self.choose != Choose::Dual, kernel, "a kernel (kernel=rbf, …)", "kernel=linear")
     }
 
     fn chooses(&self) -> bool {
-        if self.is_linear() { Learner::choices(self).open() } else { kernel_search::open(self) }
+        let weights = if self.is_linear() { Learner::choices(self).open() } else { kernel_search::open(self) };
+        weights || self.trees.open()
+    }
+
+    fn resumes(&self) -> bool {
+        self.trees.grows()
+    }
+
+    fn takes_gaps(&self) -> bool {
+        !self.trees.starts_linear()
     }
 
     fn chooses_by(&self) -> Metric {
@@ -236,11 +293,17 @@ impl Method<Rank> for RankSvm {
     }
 
     fn written(&self) -> Written {
-        Written { asked: Learner::choices(self).asked(), settings: self.used() }
+        let mut asked = Learner::choices(self).asked();
+        asked.append(&mut self.trees.asked());
+        Written { asked, settings: self.used() }
     }
 
     fn learn(&self, data: &Training<'_, Rank>, watch: &Watch) -> Result<Fitted<Rank>> {
-        if self.is_linear() { fit(self, data, watch) } else { kernel_search::fit(self, data, watch) }
+        match self.is_linear() {
+            true if self.trees.grows() => boosting::fit(self, data, watch),
+            true => fit(self, data, watch),
+            false => kernel_search::fit(self, data, watch),
+        }
     }
 }
 
@@ -385,10 +448,85 @@ impl Learner for RankSvm {
     }
 
     fn used(&self) -> Map<String, Value> {
-        Map::from_iter([
+        let mut all = Map::from_iter([
             ("weight".into(), self.weight.name().into()),
             ("max_iter".into(), self.max_iter.into()),
             ("tol".into(), self.tol.get().into()),
-        ])
+        ]);
+        if self.trees.grows() {
+            all.insert("loss".into(), name_of(&self.loss, &LOSSES).into());
+            all.append(&mut self.trees.used());
+        }
+        all
+    }
+}
+
+/// The loss of one query as trees lower it.
+pub(in crate::method) enum QueryLoss {
+    Pairs(PairLogistic),
+    Grades(Squared),
+}
+
+impl Surrogate for QueryLoss {
+    type Work = pair_logistic::Work;
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Pairs(loss) => loss.len(),
+            Self::Grades(loss) => loss.len(),
+        }
+    }
+
+    fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut Self::Work) -> Result<f64> {
+        match self {
+            Self::Pairs(loss) => loss.value(n, s, d, work),
+            Self::Grades(loss) => loss.value(n, s, d, &mut ()),
+        }
+    }
+
+    fn diagonal(
+        &self,
+        n: usize,
+        s: &[f64],
+        d: &mut [f64],
+        h: &mut [f64],
+        work: &mut Self::Work,
+    ) -> Result<Option<f64>> {
+        match self {
+            Self::Pairs(loss) => loss.diagonal(n, s, d, h, work),
+            Self::Grades(loss) => loss.diagonal(n, s, d, h, &mut ()),
+        }
+    }
+}
+
+impl TreeLearner for RankSvm {
+    type Loss = QueryLoss;
+
+    fn trees(&self) -> &Trees {
+        &self.trees
+    }
+
+    /// The mean over queries of `weight=query` is kept: there a query of many pairs counts as much as one of few. LambdaRank has
+    /// a rule of its own for that.
+    fn lessons(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<(Drawn<QueryLoss>, Vec<f64>)> {
+        let Drawn { units, count, kind, .. } = self.draw(data, units)?;
+        let set = data.set;
+        let weights: Option<Vec<&[f64]>> =
+            set.weights.as_ref().map(|w| units.iter().map(|&q| &w[set.span(q as usize)]).collect());
+        let grades = units.iter().map(|&q| &set.grades[set.span(q as usize)]);
+        let each = vec![1.0; units.len()];
+        let (examples, weight) = match self.loss {
+            TreeLoss::Logistic => {
+                let loss = PairLogistic::new(grades, weights.as_deref());
+                let of = |n: usize| if self.weight == PairWeight::Pair { 1.0 } else { 1.0 / loss.pairs(n).0 };
+                let weight = (0..loss.len()).map(of).collect();
+                (QueryLoss::Pairs(loss), weight)
+            }
+            TreeLoss::Lambda => {
+                (QueryLoss::Pairs(PairLogistic::lambda(grades, weights.as_deref(), Lambda::default())?), each)
+            }
+            TreeLoss::Squared => (QueryLoss::Grades(Squared::new(grades, weights.as_deref())), each),
+        };
+        Ok((Drawn { units, examples, count, kind }, weight))
     }
 }

@@ -219,8 +219,9 @@ impl Choices {
     }
 }
 
+/// A scaling and a λ.
 #[derive(Clone, Copy, PartialEq)]
-struct Point {
+pub(in crate::method) struct Point {
     scale: Scale,
     lambda: f64,
 }
@@ -252,40 +253,56 @@ pub(in crate::method) fn fit<L: Learner>(
     data: &Training<'_, Rank>,
     watch: &Watch,
 ) -> Result<Fitted<Rank>> {
-    let choices = &learner.choices();
-    let (train, valid) = data.parts(choices.open());
-    // a query that the metric leaves out says nothing about a choice
-    let by = data.by(learner);
-    let counted = |valid| {
-        let zeros = vec![0.0; data.set.rows()];
-        metric::evaluate(data.set, valid, &zeros, &[by], &data.convention).map(|e| e.counted(0).len())
-    };
-    let journal = data.resume.cloned().unwrap_or_default();
-    let mut work = Search { learner, data, by, watch, journal };
-    if choices.open() && !valid.is_empty() && counted(&valid)? > 0 {
-        return work.choose(choices, &train, &valid);
+    Ok(Search::new(learner, data, watch).run(data.train)?.0)
+}
+
+/// A search for settings, with the fits that it has made.
+pub(in crate::method) struct Search<'a, L> {
+    pub(in crate::method) learner: &'a L,
+    pub(in crate::method) data: &'a Training<'a, Rank>,
+    pub(in crate::method) by: Metric,
+    pub(in crate::method) watch: &'a Watch<'a>,
+    pub(in crate::method) journal: Journal,
+}
+
+impl<'a, L: Learner> Search<'a, L> {
+    pub(in crate::method) fn new(learner: &'a L, data: &'a Training<'a, Rank>, watch: &'a Watch<'a>) -> Self {
+        Self { learner, data, by: data.by(learner), watch, journal: data.resume.cloned().unwrap_or_default() }
     }
-    let drawn = learner.draw(data, data.train)?;
-    (watch.tell)(0.0, "fitting");
-    let outcome = work.fit_one(&drawn, data.train, choices.fixed(), None)?;
-    Ok(work.fitted(data.train, &drawn, outcome, None, false))
-}
 
-struct Search<'a, L> {
-    learner: &'a L,
-    data: &'a Training<'a, Rank>,
-    by: Metric,
-    watch: &'a Watch<'a>,
-    journal: Journal,
-}
+    /// Chooses what is open and fits: the model, and the settings that it was fitted with. Where nothing is open it is fitted on
+    /// the queries `all`.
+    pub(in crate::method) fn run(&mut self, all: &[u32]) -> Result<(Fitted<Rank>, Point)> {
+        let (data, choices) = (self.data, &self.learner.choices());
+        let (train, valid) = data.parts(choices.open());
+        // a query that the metric leaves out says nothing about a choice
+        let counted = |valid| {
+            let zeros = vec![0.0; data.set.rows()];
+            metric::evaluate(data.set, valid, &zeros, &[self.by], &data.convention).map(|e| e.counted(0).len())
+        };
+        if choices.open() && !valid.is_empty() && counted(&valid)? > 0 {
+            return self.choose(choices, &train, &valid);
+        }
+        let drawn = self.learner.draw(data, all)?;
+        (self.watch.tell)(0.0, "fitting");
+        let outcome = self.fit_one(&drawn, all, choices.fixed(), None)?;
+        let at = outcome.at;
+        Ok((self.fitted(all, &drawn, outcome, None, false), at))
+    }
 
-impl<L: Learner> Search<'_, L> {
-    fn choose(&mut self, choices: &Choices, train: &[u32], valid: &[u32]) -> Result<Fitted<Rank>> {
+    /// The scores of all documents of some queries by a fit at these settings on others.
+    pub(in crate::method) fn scores_at(&mut self, at: Point, on: &[u32], of: &[u32]) -> Result<Vec<f64>> {
+        let drawn = self.learner.draw(self.data, on)?;
+        let ranker = self.fit_one(&drawn, on, at, None)?.ranker;
+        ranker.scores_with(self.data.set, of, &Scaling::learn(at.scale, self.data.set, on))
+    }
+
+    fn choose(&mut self, choices: &Choices, train: &[u32], valid: &[u32]) -> Result<(Fitted<Rank>, Point)> {
         let drawn = self.learner.draw(self.data, train)?;
         let (best, candidates) = self.search(choices, &drawn, train, valid)?;
-        let chosen = Some(Chosen::new(self.by, &self.data.convention, valid.len(), candidates));
+        let (at, chosen) = (best.at, Some(Chosen::new(self.by, &self.data.convention, valid.len(), candidates)));
         if !self.data.refit || best.report.stop == Stop::Interrupted {
-            return Ok(self.fitted(train, &drawn, best, chosen, false));
+            return Ok((self.fitted(train, &drawn, best, chosen, false), at));
         }
         drop(drawn);
         (self.watch.tell)(0.98, "fitting on training and validation");
@@ -296,9 +313,9 @@ impl<L: Learner> Search<'_, L> {
             Err(Error::Interrupted) => {
                 let drawn = self.learner.draw(self.data, train)?;
                 let report = Report { stop: Stop::Interrupted, ..best.report };
-                Ok(self.fitted(train, &drawn, Outcome { report, ..best }, chosen, false))
+                Ok((self.fitted(train, &drawn, Outcome { report, ..best }, chosen, false), at))
             }
-            outcome => Ok(self.fitted(&both, &drawn, outcome?, chosen, true)),
+            outcome => Ok((self.fitted(&both, &drawn, outcome?, chosen, true), at)),
         }
     }
 
@@ -371,7 +388,10 @@ impl<L: Learner> Search<'_, L> {
         }
         let start = Start { theta, carry, state: self.journal.partial() };
         let solved = self.learner.solve(problem, start, self.watch)?;
-        self.journal.record(&solved.theta, &solved.report, &solved.state);
+        // a fit that was interrupted and cannot be saved is made anew
+        if solved.report.stop != Stop::Interrupted || solved.state.is_some() {
+            self.journal.record(&solved.theta, &solved.report, &solved.state);
+        }
         Ok(solved)
     }
 
@@ -404,6 +424,7 @@ impl<L: Learner> Search<'_, L> {
                 examples: drawn.count,
                 example: drawn.kind.into(),
                 core: None,
+                trees: None,
             },
             report: outcome.report,
             refit,

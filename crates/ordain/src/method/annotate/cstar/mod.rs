@@ -11,7 +11,7 @@ use crate::method::annotate::annotator::{Annotator, Trainer};
 use crate::method::annotate::stage::Stage;
 use crate::method::kernels::{KernelBy, KernelChoice};
 use crate::method::settings::{SWITCH, above_0, count, lambda, name_of, one_of, positive, serves, shown_number};
-use crate::method::{Annotate, Choice, Positive};
+use crate::method::{Annotate, Choice, Positive, TreeNotes, Trees};
 use crate::metric::{Kind, Metric};
 use crate::solver::run::Watch;
 use crate::structure::star::{MOST_SUM, Star};
@@ -122,6 +122,8 @@ pub struct CStar {
     pub max_iter: Option<usize>,
     /// Where a fit stops: a relative gradient of 1e-3, or a duality gap of 1e-3.
     pub tol: Option<Positive>,
+    /// Trees in the classifiers.
+    pub trees: Trees,
 }
 
 impl Default for CStar {
@@ -139,6 +141,7 @@ impl Default for CStar {
             scale: LabelScale::Auto,
             max_iter: None,
             tol: None,
+            trees: Trees::default(),
         }
     }
 }
@@ -184,6 +187,10 @@ impl CStar {
                 settings.insert("gamma".into(), kernel.gamma.into());
             }
         }
+        if self.trees.grows() {
+            settings.insert("scorer".into(), self.trees.get("scorer").into());
+            settings.append(&mut self.trees.used());
+        }
         settings.insert("count_bias".into(), self.count_bias.into());
         settings.insert("scale".into(), if stage.affine.is_some() { "global" } else { "none" }.into());
         if self.trainer == Trainer::Margin {
@@ -203,6 +210,7 @@ impl CStar {
                 examples: stage.cases.len(),
                 floor: floor.map(|(floor, reached)| Floor { one_vs_rest: floor, reached }),
                 kernels: vec![],
+                trees: stage.trees.clone(),
             },
             report: solved.report,
             refit,
@@ -261,11 +269,14 @@ impl Method<Annotate> for CStar {
             "loss" => Some(self.loss.to_string()),
             "max_iter" => self.max_iter.map(|steps| steps.to_string()),
             "tol" => self.tol.map(|tol| tol.get().to_string()),
-            _ => None,
+            _ => self.trees.get(name),
         }
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        if self.trees.set(name, value)? {
+            return Ok(());
+        }
         match name {
             "core" => self.core = Some(self.parse_core(value)?),
             "core_by" => self.core_by = one_of("core_by", value, &CORES)?,
@@ -295,6 +306,10 @@ impl Method<Annotate> for CStar {
         self.check_kernel()?;
         let named = matches!(self.core, None | Some(Core::Names(_)));
         serves("core_by", self.core_by != CoreBy::Joint, !named, "a core by its size", "labels by name, or no core")?;
+        self.trees.check()?;
+        let own = matches!(self.features, LabelFeatures::Scores | LabelFeatures::Both);
+        serves("scorer", self.trees.grows(), own, "classifiers (features=scores or both)", "features without them")?;
+        serves("scorer", self.trees.grows(), self.kernel.is_linear(), "kernel=linear", "a kernel")?;
         let size = match &self.core {
             Some(Core::Size(size)) => *size,
             Some(Core::Names(names)) => names.len(),
@@ -375,6 +390,9 @@ pub struct LabelNotes {
     /// With `kernel=auto`: what classifiers of each kernel reach on validation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernels: Vec<(String, f64)>,
+    /// How trees were grown, if any were: all labels together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trees: Option<TreeNotes>,
 }
 
 impl Facts<LabelNotes> {

@@ -73,6 +73,7 @@ impl CStar {
             asked.insert("core".into(), core);
             asked.insert("link_lambda".into(), number(self.link_lambda));
         }
+        asked.append(&mut self.trees.asked());
         asked
     }
 

@@ -2,6 +2,7 @@
 
 use super::{CStar, Core, CoreBy, LabelFeatures, LabelLoss, LabelScale};
 use crate::error::{Error, Result};
+use crate::method::Trees;
 use crate::method::annotate::annotator::Trainer;
 use crate::method::kernels::{KernelBy, Shape};
 use crate::structure::star::{MOST_MAX, MOST_SUM};
@@ -73,6 +74,15 @@ macro_rules! settings {
             Setting { name: "scale", range: "auto, none, global", default: "auto", help: "scaling of the features: global (mean 0, deviation 1), none, or auto: global where they are dense" },
             Setting { name: "max_iter", range: "a whole number above 0", default: "500, by margin 200", help: "the most steps of one fit, by margin passes over the items" },
             Setting { name: "tol", range: "a number above 0", default: "1e-3", help: "where a fit stops: gradient relative to the one at zero, by margin the duality gap" },
+            Trees::SETTINGS[0],
+            Trees::SETTINGS[1],
+            Trees::SETTINGS[2],
+            Trees::SETTINGS[3],
+            Trees::SETTINGS[4],
+            Trees::SETTINGS[5],
+            Trees::SETTINGS[6],
+            Trees::SETTINGS[7],
+            Trees::SETTINGS[8],
         ]
     };
 }
