@@ -491,12 +491,16 @@ fn texts_that_contradict_the_statistics_are_refused() {
             ranked(&path, &Roles::default()).map(|set| documents(&set)).map_err(|error| error.to_string())
         };
         assert_eq!(read(&good).unwrap(), ["id-d", "id-b", "3", "id-a", "id-c"]);
-        // in pages a length stands before a text: one that was the largest is another, and lies within the bounds or beyond them
+        // in pages a length stands before a text: one that was the largest lies within the bounds or beyond them
         let place = b"\x04\0\0\0id-d";
         let at = (0..good.len()).find(|&at| good[at..].starts_with(place)).unwrap() + 7;
         for letter in [b'b', b'e', b'A'] {
             let mut bytes = good.clone();
             bytes[at] = letter;
+            if letter == b'b' {
+                read(&bytes).unwrap();
+                continue;
+            }
             let error = read(&bytes).unwrap_err();
             assert!(error.contains("other values in column \"docid\" than its statistics tell of"), "{error}");
         }

@@ -2,7 +2,8 @@
 //!
 //! Pages carry no checksums by default, and a damaged one may still be read, as other values. Nearly all writers note the least and
 //! the largest value of each column and how many are null: a file that says otherwise than it holds is refused. Numbers must attain
-//! their bounds; texts only those that are called exact, because writers cut long ones.
+//! their bounds. Texts need only lie between them: writers cut long ones, and pyarrow calls bounds exact that the dictionary has and the
+//! rows have not, where some are null.
 
 use super::arrays::{is_number, range};
 use arrow_array::cast::AsArray;
@@ -48,8 +49,8 @@ impl Seen {
                 low.is_none_or(|low| equal(low, least)) && high.is_none_or(|high| equal(high, most))
             }),
             Ends::Texts(low, high) => self.texts.as_ref().is_none_or(|(least, most)| {
-                low.as_ref().is_none_or(|low| low.holds(least, Ordering::Less))
-                    && high.as_ref().is_none_or(|high| high.holds(most, Ordering::Greater))
+                low.as_ref().is_none_or(|low| low.data() <= &least[..])
+                    && high.as_ref().is_none_or(|high| high.data() >= &most[..])
             }),
         };
         ends && said.nulls.is_none_or(|nulls| nulls == self.nulls)
@@ -59,22 +60,8 @@ impl Seen {
 /// The least and the largest value that the file says.
 enum Ends {
     Numbers(Option<f64>, Option<f64>),
-    Texts(Option<Bound>, Option<Bound>),
-}
-
-/// A bound of texts, in the order of their bytes.
-struct Bound {
-    text: ByteArray,
-    /// Whether it is one of the texts.
-    exact: bool,
-}
-
-impl Bound {
-    /// Whether it is the outermost of the texts, or lies beyond it on this side and need not be one of them.
-    fn holds(&self, outermost: &[u8], side: Ordering) -> bool {
-        let found = self.text.data().cmp(outermost);
-        found == Ordering::Equal || !self.exact && found == side
-    }
+    /// In the order of their bytes.
+    Texts(Option<ByteArray>, Option<ByteArray>),
 }
 
 /// What the file says of a column in a row group.
@@ -165,8 +152,7 @@ fn said(told: &Statistics, kind: &DataType, by_bytes: bool) -> Option<Said> {
     let ends = match told {
         Statistics::ByteArray(told) if is_text(kind) => {
             let known = by_bytes && !deprecated;
-            let bound = |text: Option<&ByteArray>, exact| Some(Bound { text: text.filter(|_| known)?.clone(), exact });
-            Ends::Texts(bound(told.min_opt(), told.min_is_exact()), bound(told.max_opt(), told.max_is_exact()))
+            Ends::Texts(told.min_opt().filter(|_| known).cloned(), told.max_opt().filter(|_| known).cloned())
         }
         Statistics::Int32(told) => Ends::Numbers(told.min_opt().map(int), told.max_opt().map(int)),
         Statistics::Int64(told) => Ends::Numbers(told.min_opt().map(long), told.max_opt().map(long)),
