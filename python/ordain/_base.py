@@ -305,12 +305,28 @@ class Estimator(BaseEstimator):
         self.__dict__.update(state)
 
     def _linear(self, weights: Doubles | None) -> Doubles:
-        """The weights of a linear model; an AttributeError where there is a kernel instead."""
+        """The weights of a linear model; an AttributeError where there is a kernel, or there are trees, instead."""
+        if weights is None and self.n_trees_:
+            raise AttributeError("coef_: expected scorer='linear', found trees; see feature_importances_")
         if weights is None:
             raise AttributeError(
                 f"coef_: expected kernel='linear', found {self.facts_['settings'].get('kernel', 'a kernel')!r}"
             )
         return weights
+
+    @property
+    def n_trees_(self) -> int:
+        """The number of trees; 0 of a model without them."""
+        self._fitted()
+        return int((self.facts_.get("trees") or {"trees": 0})["trees"])
+
+    @property
+    def feature_importances_(self) -> Doubles:
+        """What splits by each feature gain in all trees, as shares; an AttributeError without trees."""
+        gains: Doubles | None = self._fitted().gains
+        if gains is None:
+            raise AttributeError("feature_importances_: expected scorer='trees' or 'linear+trees', found no trees")
+        return gains
 
     def _lines(self) -> list[tuple[str, str]]:
         facts = self.facts_

@@ -305,11 +305,17 @@ impl Annotator {
     #[allow(clippy::type_complexity)]
     fn linear<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>)> {
         let annotator = &self.fitted.model;
-        let kernel = || PyAttributeError::new_err("coef_: expected linear scores, found a kernel");
+        let kernel = || PyAttributeError::new_err("coef_: expected linear scores, found a kernel or trees");
         let (weights, added) = annotator.linear().ok_or_else(kernel)?;
         let (n, d) = (annotator.labels.len(), annotator.inputs.columns.names.len());
         let rows: Vec<f64> = (0..n).flat_map(|label| weights.iter().skip(label).step_by(n).copied()).collect();
         Ok((rows.into_pyarray(py).reshape([n, d])?, added.into_pyarray(py)))
+    }
+
+    /// What splits by each feature gain in the trees of all labels, as a share; none without trees.
+    #[getter]
+    fn gains<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        self.fitted.model.classifiers.score.gains().map(|gains| gains.into_pyarray(py))
     }
 
     /// The links, one row for each label of the core.

@@ -399,6 +399,12 @@ impl Matcher {
         score.is_linear().then(|| PyArray1::from_slice(py, score.weights()))
     }
 
+    /// What splits by each feature gain in all trees, as a share; none without trees.
+    #[getter]
+    fn gains<'py>(&self, py: Python<'py>) -> Option<Doubles<'py>> {
+        self.fitted.model.score.gains().map(|gains| PyArray1::from_vec(py, gains))
+    }
+
     /// The score of an item that stays unmatched; none where all of the lesser side have to be matched.
     #[getter]
     fn null(&self) -> Option<f64> {

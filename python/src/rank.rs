@@ -276,6 +276,12 @@ impl Ranker {
         ranker.score.is_linear().then(|| PyArray1::from_slice(py, ranker.score.weights()))
     }
 
+    /// What splits by each feature gain in all trees, as a share; none without trees.
+    #[getter]
+    fn gains<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        self.fitted.model.score.gains().map(|gains| PyArray1::from_vec(py, gains))
+    }
+
     /// The weight of each feature of pairs, of models with links between documents.
     #[getter]
     fn pair_weights(&self) -> Option<Vec<(String, f64)>> {

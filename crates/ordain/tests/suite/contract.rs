@@ -1017,7 +1017,8 @@ fn a_method_that_is_written_is_read_back() {
             let mut some = vec![];
             for &setting in &settings {
                 let values = values(name, setting);
-                if random.below(3) == 0 {
+                // about eight settings of a line, and a third of those of a method with few
+                if random.below((settings.len() / 8).max(3)) == 0 {
                     some.push(format!("{setting}={}", values[random.below(values.len())]));
                 }
             }

@@ -11,63 +11,12 @@ use crate::method::{Match, Matcher};
 use crate::score::{Score, TreeScore};
 use crate::scorer::edges::NULL_UNIT;
 use crate::solver::boost::{Boosted, Course, Table};
-use crate::structure::matching::engine;
+use crate::surrogate::fixed_nulls::{FixedNulls, FixedWork};
 use crate::surrogate::matching::{Case, MatchLikelihood};
 use crate::task::{Candidate, Chosen, Fitted, Inputs, both};
 use crate::traits::{Stop, Surrogate};
 use crate::tree::Cuts;
 use serde_json::{Map, Value};
-
-/// The likelihood of matchings as a loss of the scores of edges: staying unmatched scores what it scored before.
-struct EdgeLoss<'a> {
-    loss: MatchLikelihood<'a>,
-    null: f64,
-}
-
-/// Scratch of [`EdgeLoss`]: scores, slopes and curvatures of edges and nulls together.
-#[derive(Default)]
-struct Work {
-    engine: engine::Work,
-    s: Vec<f64>,
-    d: Vec<f64>,
-    h: Vec<f64>,
-}
-
-impl EdgeLoss<'_> {
-    fn whole(&self, n: usize, s: &[f64], work: &mut Work) {
-        let table = self.loss.cases[n].graph.table();
-        work.s.clear();
-        work.s.extend_from_slice(s);
-        work.s.resize(table, self.null);
-        for to in [&mut work.d, &mut work.h] {
-            to.clear();
-            to.resize(table, 0.0);
-        }
-    }
-}
-
-impl Surrogate for EdgeLoss<'_> {
-    type Work = Work;
-
-    fn len(&self) -> usize {
-        self.loss.len()
-    }
-
-    fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut Work) -> Result<f64> {
-        self.whole(n, s, work);
-        let value = self.loss.value(n, &work.s, &mut work.d, &mut work.engine)?;
-        d.copy_from_slice(&work.d[..d.len()]);
-        Ok(value)
-    }
-
-    fn diagonal(&self, n: usize, s: &[f64], d: &mut [f64], h: &mut [f64], work: &mut Work) -> Result<Option<f64>> {
-        self.whole(n, s, work);
-        let value = self.loss.diagonal(n, &work.s, &mut work.d, &mut work.h, &mut work.engine)?;
-        d.copy_from_slice(&work.d[..d.len()]);
-        h.copy_from_slice(&work.h[..h.len()]);
-        Ok(value)
-    }
-}
 
 /// The fit of a method, with trees if it has them.
 ///
@@ -155,14 +104,14 @@ impl<L: Learner> Boosting<'_, L> {
         lessons.push(self.lesson(&made, units.clone(), vec![], &units)?);
         let held: Vec<Vec<Case>> =
             lessons.iter().map(|lesson| cases_of(set, &lesson.held, search.learner.null())).collect::<Result<_>>()?;
-        let loss = |cases, null| EdgeLoss { loss: MatchLikelihood { cases, engines: rough(cases) }, null };
-        let losses: Vec<EdgeLoss<'_>> = lessons.iter().map(|lesson| loss(&lesson.cases, lesson.null)).collect();
-        let tests: Vec<EdgeLoss<'_>> =
+        let loss = |cases, null| FixedNulls { likelihood: MatchLikelihood { cases, engines: rough(cases) }, null };
+        let losses: Vec<FixedNulls<'_>> = lessons.iter().map(|lesson| loss(&lesson.cases, lesson.null)).collect();
+        let tests: Vec<FixedNulls<'_>> =
             lessons.iter().zip(&held).map(|(lesson, held)| loss(held, lesson.null)).collect();
         let rows = |units: &[u32]| -> Vec<u32> {
             units.iter().flat_map(|&p| set.span(p as usize)).map(|row| row as u32).collect()
         };
-        let courses: Vec<Course<'_, EdgeLoss<'_>>> = lessons
+        let courses: Vec<Course<'_, FixedNulls<'_>>> = lessons
             .iter()
             .zip(&losses)
             .map(|(lesson, loss)| Course {
@@ -174,7 +123,7 @@ impl<L: Learner> Boosting<'_, L> {
             })
             .collect();
         let judge = |n: usize, scores: &[f64]| {
-            let mut work = Work::default();
+            let mut work = FixedWork::default();
             let one = |(at, &p): (usize, &u32)| {
                 let s = &scores[set.span(p as usize)];
                 Ok(-tests[n].value(at, s, &mut vec![0.0; s.len()], &mut work)?)
