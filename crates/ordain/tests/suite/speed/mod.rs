@@ -19,6 +19,7 @@ mod ranking;
 mod scaling;
 pub(crate) mod star;
 mod star_training;
+mod trees;
 
 use std::path::PathBuf;
 use std::time::Instant;
