@@ -95,6 +95,8 @@ class Ranker:
     @property
     def discounts(self) -> _Doubles: ...
     @property
+    def pair_weights(self) -> list[tuple[str, float]] | None: ...
+    @property
     def weights(self) -> _Doubles | None: ...
     @property
     def gains(self) -> _Doubles | None: ...
@@ -209,6 +211,7 @@ def fit_rank(
     valid_from: int | None,
     run: _Run,
     items: _Ids | None = None,
+    links: dict[str, Any] | None = None,
 ) -> tuple[Ranker, BaseException | None]: ...
 def fit_labels(
     name: str,

@@ -73,7 +73,7 @@ def test_labels_and_edges() -> None:
     Y[Y.sum(axis=1) == 3, 2] = 0
     model = CStar(scorer="trees", rounds=30, leaves=7, core=1, lambda_=0.01, link_lambda=0.01).fit(X, Y)
     assert model.n_trees_ == 90 and model.feature_importances_.argmax() in (0, 1, 2)
-    data = ordain.make_matching(seed=1)
+    data = ordain.make_matching(40, 5, seed=1)
     edges = MatchMap(scorer="linear+trees", null=True, scale="matched", lambda_=0.01, rounds=10, leaves=5)
-    edges.fit(data.X, data.y, problem=data.problem, left=data.left, right=data.right)
+    edges.fit(*data)
     assert edges.n_trees_ == 10 and edges.feature_importances_.sum() == pytest.approx(1)

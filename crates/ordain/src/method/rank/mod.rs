@@ -32,7 +32,7 @@ pub use kernel_search::Kernels;
 pub use listnet::ListNet;
 pub use lists::Subset;
 pub use quadrank::QuadRank;
-pub use quadratic::{GivenOrder, PairCore, PairLinks, PlaceDesign, Placed, Places, Quadratic};
+pub use quadratic::{GivenOrder, LinkReason, PairCore, PairLinks, PlaceDesign, Placed, Places, Quadratic};
 pub use ranker::{PlaceProbabilities, RankPrediction, Ranker};
 pub use rankmatch::RankMatch;
 pub use ranksvm::{Documents, RankSvm};

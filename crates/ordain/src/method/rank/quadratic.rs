@@ -149,6 +149,9 @@ pub struct Placed {
     pub gap: f64,
 }
 
+/// A core document, and what its links add to two documents where they stand.
+pub type LinkReason = (String, [f64; 2]);
+
 /// What a whole ranking may cost, in assignments: beyond, the answer has a gap. Lists with a tail are always exact.
 const LIMIT: u64 = 20_000;
 
@@ -319,7 +322,7 @@ impl Quadratic {
         first: &[f64],
         order: &[usize],
         rows: [usize; 2],
-    ) -> Vec<(String, [f64; 2])> {
+    ) -> Vec<LinkReason> {
         let ((discounts, design), start, n) = (self.places.of(order.len()), set.span(q).start, order.len());
         let last = discounts.len() - 1;
         let class = |row: usize| order.iter().position(|&r| r == row).unwrap_or(0).min(last);

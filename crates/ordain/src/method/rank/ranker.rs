@@ -5,7 +5,7 @@ use crate::data::{Groups, RankSet};
 use crate::error::{Error, Result};
 use crate::matrix::Features;
 use crate::method::Rank;
-use crate::method::rank::quadratic::{GivenOrder, Placed, Quadratic, QuadraticWork};
+use crate::method::rank::quadratic::{GivenOrder, LinkReason, Placed, Quadratic, QuadraticWork};
 use crate::metric::{self, Convention, Evaluation, Metric};
 use crate::score::{Contribution, Score};
 use crate::scorer::rows::{Rows, Work};
@@ -198,7 +198,7 @@ impl Ranker {
         q: usize,
         order: &[usize],
         rows: [usize; 2],
-    ) -> Result<Option<Vec<(String, [f64; 2])>>> {
+    ) -> Result<Option<Vec<LinkReason>>> {
         let Some(quadratic) = &self.quadratic else { return Ok(None) };
         let (set, first) = (on.set(), self.first_with(on.set(), &[q as u32], on.scaled(self)?));
         Ok(Some(quadratic.reasons(set, q, of_query(&first, &set.span(q)), order, rows)))

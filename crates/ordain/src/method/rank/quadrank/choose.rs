@@ -78,7 +78,7 @@ fn again<'a>(data: &Training<'a, Rank>, train: &'a [u32]) -> Training<'a, Rank> 
     Training {
         valid: None,
         by: data.by,
-        convention: data.convention.clone(),
+        convention: data.convention,
         seed: data.seed,
         filled,
         ..Training::new(data.set, train)
