@@ -425,6 +425,9 @@ pub(crate) struct Explain {
     /// Of a model that was fitted with --links: the features of pairs of documents, as there (qid, doc_a, doc_b, features)
     #[arg(long, value_name = "FILE")]
     pub(crate) links: Option<PathBuf>,
+    /// Of a model with kernel=given: the kernel of the items with its training items, as for predict
+    #[arg(long, value_name = "FILE")]
+    pub(crate) gram: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]

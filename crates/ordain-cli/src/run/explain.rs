@@ -22,7 +22,7 @@ fn explain<T: Show>(fitted: &Fitted<T>, args: &Explain, screen: &Screen) -> Resu
         points: &args.points,
         only: &[],
         pins: None,
-        gram: None,
+        gram: args.gram.as_deref(),
         links: args.links.as_deref(),
     };
     let ready = files::read_for(fitted, std::slice::from_ref(&args.data), &given, screen)?;

@@ -49,7 +49,7 @@ fn a_given_kernel_gives_what_the_kernel_gives() {
     let (train, test): (Vec<u32>, Vec<u32>) = set.all().into_iter().partition(|i| i % 3 > 0);
     let items: Vec<f32> = train.iter().flat_map(|&i| row(&set, i)).collect();
     let kernel = Kernel::in_units(Form::Rbf, 0.3, &items, set.features.cols());
-    let [data, held] = [("train.csv", &train), ("test.csv", &test)].map(|(name, units)| {
+    let [data, held] = [("train.arff", &train), ("test.arff", &test)].map(|(name, units)| {
         write_labels(&set.only(units), &place.path().join(name)).unwrap();
         place.at(name)
     });
@@ -107,9 +107,9 @@ fn a_given_kernel_gives_what_the_kernel_gives() {
     well(&["simulate", &at("given"), &held, "--gram", &at("test_gram.csv"), "--questions", "1", "--strategy", "paper"]);
     // all items in folds
     let all = set.all();
-    write_labels(&set, &place.path().join("all.csv")).unwrap();
+    write_labels(&set, &place.path().join("all.arff")).unwrap();
     std::fs::write(place.path().join("all_gram.npy"), npy(&set, &kernel, &all, &all)).unwrap();
-    let words = ["compare", METHOD, "--gram", &at("all_gram.npy"), "--cv", "3", &at("all.csv"), "--json"];
+    let words = ["compare", METHOD, "--gram", &at("all_gram.npy"), "--cv", "3", &at("all.arff"), "--json"];
     assert_eq!(well(&words).json()["folds"], 3);
     for (words, code, says) in [
         (vec!["fit", METHOD, &data, "-o", "m"], 2, "--gram FILE"),
