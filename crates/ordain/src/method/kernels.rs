@@ -53,6 +53,7 @@ impl KernelChoice {
     pub(in crate::method) fn set(&mut self, name: &str, value: &str) -> Result<bool> {
         if let ("kernel", "auto" | "given") = (name, value) {
             self.by = if value == "auto" { KernelBy::Auto } else { KernelBy::Given };
+            self.shape.form = Form::Linear;
             return Ok(true);
         }
         let known = self.shape.set(name, value)?;

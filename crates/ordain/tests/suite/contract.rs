@@ -988,6 +988,7 @@ fn values(method: &str, setting: &str) -> &'static [&'static str] {
             "1.5;",
             "x=y; blue sky ;z",
         ],
+        "core_by" => &["joint", "rest"],
         "marginals" => &["auto", "exact", "pruned", "bethe", "sinkhorn", "huber-law", "deepar", "importance", "chain"],
         other => panic!("no values for the setting {other} of {method}"),
     }
