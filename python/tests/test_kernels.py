@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from ordain import CStar, Independent, MatchMap
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_score
+
+from ordain import CStar, Independent, MatchMap
 
 
 @pytest.fixture(scope="module")
@@ -20,13 +21,16 @@ def items():
 def test_a_given_kernel_is_the_kernel(items, kind, name):
     X, Y = items
     K = rbf_kernel(X, X, gamma=0.3)
-    settings = dict(lambda_=1e-2) if kind is Independent else dict(core=1, lambda_=1e-2, link_lambda=1e-2)
+    settings = {"lambda_": 1e-2} if kind is Independent else {"core": 1, "lambda_": 1e-2, "link_lambda": 1e-2}
     model = kind(kernel=name, **settings).fit(K[:90, :90], Y[:90])
     said = model.predict_proba(K[90:, :90])
-    assert said.shape == (30, 3) and model.facts_["settings"]["kernel"] == "given"
+    assert said.shape == (30, 3)
+    assert model.facts_["settings"]["kernel"] == "given"
     linear = kind(**settings).fit(X[:90], Y[:90])
+
     def right(p):
         return np.mean((p > 0.5) == Y[90:])
+
     assert right(said) > right(linear.predict_proba(X[90:]))
     with pytest.raises(ValueError, match="90 features"):
         model.predict(K[90:])
@@ -48,7 +52,8 @@ def test_cross_validation_cuts_both_sides(items):
     X, Y = items
     K = rbf_kernel(X, X, gamma=0.3)
     scores = cross_val_score(Independent(kernel="precomputed", lambda_=1e-2), K, Y, cv=3)
-    assert scores.shape == (3,) and np.isfinite(scores).all()
+    assert scores.shape == (3,)
+    assert np.isfinite(scores).all()
 
 
 def test_edges_have_kernels():
@@ -57,10 +62,12 @@ def test_edges_have_kernels():
     y = left == right
     a = random.normal(size=y.size)
     X = np.column_stack([a, np.where(y, 1, -1) * np.sign(a) * (0.2 + np.abs(random.normal(size=y.size)))])
-    parts = dict(problem=problem, left=left, right=right)
+    parts = {"problem": problem, "left": left, "right": right}
     train, test = problem < 30, problem >= 30
+
     def cut(of):
         return {k: v[of] for k, v in parts.items()}
+
     plain = MatchMap(lambda_=1e-2, scale="none").fit(X[train], y[train], **cut(train))
     kernel = MatchMap(kernel="rbf", gamma=1, lambda_=1e-3, scale="none").fit(X[train], y[train], **cut(train))
     assert kernel.facts_["settings"]["kernel"] == "rbf"
