@@ -173,7 +173,7 @@ fn whole_orders(lists: usize, seed: u64) -> RankSet {
         // the best of some random orders: near the best of all
         let f = |place: &[usize]| {
             let own: f64 = (0..n).map(|i| 2.0 * scores[i] / ((place[i] + 2) as f64).log2()).sum();
-            let link = |i: usize| if i % 2 == 0 { 4.0 } else { -4.0 };
+            let link = |i: usize| if i.is_multiple_of(2) { 4.0 } else { -4.0 };
             own + (0..n - 1).map(|i| link(i) * place[i].abs_diff(place[n - 1]) as f64 / (n - 1) as f64).sum::<f64>()
         };
         let mut place: Vec<usize> = (0..n).collect();
