@@ -71,18 +71,21 @@ def _links(given: Any) -> dict[str, Any] | None:
         array = np.asarray(given)
         if array.ndim != 2 or array.shape[1] < 3 or array.dtype.kind not in "iuf":
             raise ValueError(
-                "links: expected a frame with the columns qid, doc_a, doc_b and features of pairs, or an array with two "
-                f"rows of X and the features of a pair in each row, found {given!r:.80}"
+                "links: expected a frame with the columns qid, doc_a, doc_b and features of pairs, or an array with two"
+                f" rows of X and the features of a pair in each row, found {given!r:.80}"
             )
         rows, width = array[:, :2], array.shape[1] - 2
         if not (np.isfinite(rows).all() and (rows == np.floor(rows)).all() and (rows >= 0).all()):
             raise ValueError("links: expected numbers of rows of X, from 0, in the first two columns")
-        a, b = (np.ascontiguousarray(rows[:, j], dtype=np.int64) for j in (0, 1))
+        first, second = (np.ascontiguousarray(rows[:, j], dtype=np.int64) for j in (0, 1))
+        names = [f"pair_{j + 1}" for j in range(width)]
         values = np.ascontiguousarray(array[:, 2:], dtype=np.float64)
-        return {"names": [f"pair_{j + 1}" for j in range(width)], "query": None, "a": a, "b": b, "values": values}
+        return {"names": names, "query": None, "a": first, "b": second, "values": values}
     absent = [name for name in ("qid", "doc_a", "doc_b") if name not in columns]
     if absent:
-        raise ValueError(f"links: expected the columns qid, doc_a and doc_b, found no {absent[0]} among {columns!r:.200}")
+        raise ValueError(
+            f"links: expected the columns qid, doc_a and doc_b, found no {absent[0]} among {columns!r:.200}"
+        )
     names = [name for name in columns if name not in ("qid", "doc_a", "doc_b")]
     n = len(np.asarray(given["qid"]))
     query, a, b = (ids(np.asarray(given[name]), f"links[{name!r}]", n) for name in ("qid", "doc_a", "doc_b"))
@@ -924,13 +927,13 @@ class QuadRank(Ranker):
         return self._fitted().places(*self._asked(X, qid, True), self.n_threads, known)[0]
 
     def explain(
-        self, X: Any, qid: Any = None, *, above: int, below: int, links: Any = None
+        self, X: Any, qid: Any = None, *, above: int, below: int, items: Any = None, links: Any = None
     ) -> dict[str, np.ndarray[Any, Any]]:
         """What each feature adds to the score of row `above` by itself over that of row `below`, the largest first.
 
         Biases and links of items are not among them: `ordain explain` shows those too.
         """
-        known = None if links is None else {"items": None, "pins": None, "links": _links(links)}
+        known = None if links is None else self._known(X, items, None, links)
         return self._explain(X, qid, above, below, known)
 
     @property

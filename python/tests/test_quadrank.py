@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -123,12 +124,12 @@ def linked():
         scores = 2 * rng.normal(size=n)
         best = int(np.argmax(scores))
         kinds = rng.choice([-1.0, 1.0], size=n)
-        orders = [rng.permutation(n) for _ in range(60)]
-        worth = [
-            sum(2 * scores[i] / np.log2(place[i] + 2) + 3 * kinds[i] * abs(place[i] - place[best]) / 3 for i in range(n))
-            for place in orders
-        ]
-        place = orders[int(np.argmax(worth))]
+        # an order of three and a tail, drawn by its score
+        heads = [np.array([head.index(i) if i in head else 3 for i in range(n)]) for head in permutations(range(n), 3)]
+        value = np.array([1, 1 / np.log2(3), 0.5, 0])
+        worth = [(2 * scores * value[p]).sum() + 5 * (kinds * abs(p - p[best]) / 3).sum() for p in heads]
+        weights = np.exp(np.array(worth) - max(worth))
+        place = heads[rng.choice(len(heads), p=weights / weights.sum())]
         X += [[score] for score in scores]
         y += [max(0, 3 - int(p)) for p in place]
         qid += [f"q{q}"] * n
@@ -166,7 +167,7 @@ def test_links_between_documents_are_learned(linked, tmp_path):
     assert model.answers(X, **known, links=frame)[0]["gap"] >= 0
     assert (model.rank(X, **known, links=frame) == -model.predict(X, **known, links=frame)).all()
     assert len(model.top_k(X, qid, 2, items=names, links=frame)["q1"]) == 2
-    assert len(model.explain(X, qid, above=0, below=1, links=frame)["feature"]) == 1
+    assert len(model.explain(X, qid, above=0, below=1, items=names, links=frame)["feature"]) == 1
     path = tmp_path / "links.ordain"
     model.save(path)
     for again in (ordain.load(path), pickle.loads(pickle.dumps(model))):
@@ -186,7 +187,7 @@ def test_links_of_a_validation_set(linked):
 
 def test_whole_rankings(linked):
     X, y, qid, names, frame = linked
-    few = QuadRank(places="all", trainer="margin", scale="none", lambda_=0.01, max_iter=20)
+    few = QuadRank(places="all", trainer="margin", scale="none", lambda_=0.1, tol=0.01)
     model = few.fit(X[:100], y[:100], qid=qid[:100], items=names[:100], links=frame[frame["qid"].isin(qid[:100])])
     said = model.answers(X[:5], qid[:5], items=names[:5], links=frame[frame["qid"] == "q0"])[0]
     assert (len(said["items"]), said["gap"]) == (5, pytest.approx(0, abs=1e-9))
@@ -197,7 +198,7 @@ def test_whole_rankings(linked):
 def test_what_is_wrong_with_links_is_said(linked, orders, model):
     X, y, qid, names, frame = linked
     fitted = QuadRank(**SMALL).fit(X, y, qid=qid, items=names, links=frame)
-    with pytest.raises(ValueError, match="links between documents, with which the model was fitted.*; links= gives them"):
+    with pytest.raises(ValueError, match=r"links between documents, .*; links= gives them"):
         fitted.predict(X, qid, items=names)
     with pytest.raises(ValueError, match="features kind, noise, found pair_1, pair_2"):
         fitted.predict(X, qid, items=names, links=as_rows(names, frame))
@@ -211,7 +212,7 @@ def test_what_is_wrong_with_links_is_said(linked, orders, model):
     refused(frame.drop(columns="doc_b"), "found no doc_b among")
     refused(frame.assign(kind="x"), r"links\['kind'\]")
     refused(frame.assign(kind=np.nan), r"links\['kind'\]")
-    refused(frame.assign(qid="none"), "a query of the data, found 'none'|a query of the data, found \"none\"")
+    refused(frame.assign(qid="none"), "a query of the data, found")
     refused(frame.assign(doc_a="none"), "a document of query")
     refused(frame.assign(doc_a=frame["doc_b"]), "a document has no link to itself")
     refused(pd.concat([frame, frame.rename(columns={"doc_a": "doc_b", "doc_b": "doc_a"})]), "each pair once")
