@@ -243,8 +243,8 @@ impl<'a> Grower<'a> {
         let (group, parallel) = groups(self.bins.blocks(), work);
         let parts = part_rows(&mut self.parts, self.bins.blocks(), rows.len());
         view.sum_parts(&mut own, parts, rows);
-        type Piece<'a> = (&'a mut [Block], &'a mut [[Option<Split>; 2]]);
-        let one = |(at, (sums, found)): (usize, Piece<'_>)| {
+        type Work<'w> = (usize, (&'w mut [Block], &'w mut [[Option<Split>; 2]]));
+        let one = |(at, (sums, found)): Work| {
             view.sum(sums, at * group, rows, parts);
             for ((block, sums), found) in (at * group..).zip(sums).zip(found) {
                 found[0] = view.best(sums, block, &root.open);
