@@ -240,6 +240,10 @@ fn prepare(page: &str, section: &str, place: &Place) {
             place.write("test.txt", &letor(12, 2));
             folds(place, "MQ2008");
         }
+        ("README.md", "Trees") => {
+            place.write("train.txt", &letor(30, 1));
+            place.write("test.txt", &letor(12, 2));
+        }
         ("README.md", "Kernels and retrieval") => {
             place.write("train.txt", &letor(30, 1));
             place.write("photos.csv", &photos());

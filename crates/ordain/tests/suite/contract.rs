@@ -1018,8 +1018,8 @@ fn a_method_that_is_written_is_read_back() {
             let mut some = vec![];
             for &setting in &settings {
                 let values = values(name, setting);
-                // about eight settings of a line, and a third of those of a method with few
-                if random.below((settings.len() / 8).max(3)) == 0 {
+                // about six settings of a line, and a third of those of a method with few
+                if random.below((settings.len() / 6).max(3)) == 0 {
                     some.push(format!("{setting}={}", values[random.below(values.len())]));
                 }
             }
