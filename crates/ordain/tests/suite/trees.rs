@@ -1,5 +1,5 @@
 //! Trees against slow twins: splits and values by enumeration, shares by all coalitions, forests with damage.
-#![allow(clippy::unwrap_used, clippy::float_cmp)] // a test may panic
+#![allow(clippy::unwrap_used, clippy::float_cmp)] // a test may panic, and bits are compared here
 
 use super::cases::cases;
 use ordain::matrix::{Csr, Features, Matrix};
