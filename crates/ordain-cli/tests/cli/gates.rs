@@ -1,7 +1,7 @@
 //! The gates of the project, on real data (`./check --data`) and, as twins that always run, on made-up data.
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a test may panic, and these print what they measured
 
-use ordain::data::synthetic::{Scenes, Synthetic};
+use ordain::data::synthetic::{Interactions, Scenes, Synthetic};
 use ordain::data::{LabelReading, Missing, RankSet, read_labels, read_parts, write, write_labels};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -175,6 +175,30 @@ fn svmmap_on_ohsumed() {
     assert!(fold_mean(&result, "map") >= 0.446);
 }
 
+/// Grades that depend on pairs of columns: trees find what weights do not.
+#[test]
+fn trees_on_made_up_data() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = Interactions { queries: 100, ..Interactions::default() }.make();
+    for part in 0..5 {
+        let units: Vec<u32> = (part * 20..(part + 1) * 20).collect();
+        write(&set.only(&units), &dir.path().join(format!("S{}.txt.zst", part + 1))).unwrap();
+    }
+    let linear = compare("ranksvm[scale=query,lambda=1]", dir.path(), &MQ);
+    let trees = compare("ranksvm[scale=query,lambda=1,scorer=linear+trees,leaves=15,rounds=60]", dir.path(), &MQ);
+    assert!(fold_mean(&trees, "ndcg@10") >= fold_mean(&linear, "ndcg@10") + 0.05);
+}
+
+#[test]
+#[ignore = "needs the folder ORDAIN_DATA, run by ./check --data"]
+fn trees_on_ohsumed_and_mq2008() {
+    let method = "ranksvm[scorer=linear+trees]";
+    let result = compare(method, &real("ohsumed-letor2"), &MQ);
+    assert!(fold_mean(&result, "ndcg@10") >= 0.447 && fold_mean(&result, "map") >= 0.450);
+    let result = compare(method, &real("mq2008"), &MQ);
+    assert!(fold_mean(&result, "ndcg@10") >= 0.502 && fold_mean(&result, "map") >= 0.475);
+}
+
 /// Means over seeds of the fold means of one method.
 fn over_seeds(method: &str, folder: &Path, convention: &[&str], metrics: [&str; 3]) -> [f64; 3] {
     let results: Vec<Value> =
@@ -310,6 +334,7 @@ fn annotation_of_published_splits_real() {
         ("mediamill_reduced", "cstar[core=5]", "mediamill-train.arff.gz", "mediamill-test.arff", 0.630),
         ("scene", "cstar[kernel=auto]", "scene-train.arff.gz", "scene-test.arff.gz", 0.795),
         ("yeast", "cstar[kernel=auto]", "yeast-train.arff.gz", "yeast-test.arff", 0.700),
+        ("yeast", "cstar[scorer=trees]", "yeast-train.arff.gz", "yeast-test.arff", 0.698),
     ] {
         println!("{name}");
         let means = annotated(&[method], &["--train", &items(name, train), "--test", &items(name, test)]);
