@@ -598,6 +598,26 @@ fn a_damaged_schema_of_arrow_is_refused() {
     assert!(versions > 0 && names > 0, "{versions} {names}");
 }
 
+/// As polars writes it: the columns at the beginning have no length before them. They are compared with those at the end all the same.
+#[test]
+fn a_feather_file_of_polars_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.feather");
+    feather(&path, &with_ids(&[Some("a"), Some("b")], false), 2);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = (8..=64).step_by(8).find(|&at| bytes[at..at + 4] == [0xff; 4]).unwrap();
+    let len = u32::from_le_bytes(*bytes[at + 4..].first_chunk().unwrap()) as usize;
+    bytes.copy_within(at + 8..at + 8 + len, at);
+    bytes[at + len..at + len + 8].fill(0);
+    std::fs::write(&path, &bytes).unwrap();
+    assert_eq!(ranked(&path, &Roles::default()).unwrap().rows(), 2);
+    let name = (at..at + len).find(|&place| bytes[place..].starts_with(b"qid")).unwrap();
+    bytes[name + 2] = b'e';
+    std::fs::write(&path, &bytes).unwrap();
+    let error = ranked(&path, &Roles::default()).unwrap_err().to_string();
+    assert!(error.contains("other columns at its beginning than at its end"), "{error}");
+}
+
 #[test]
 fn a_feather_file_whose_heads_are_damaged_is_refused() {
     let dir = tempfile::tempdir().unwrap();

@@ -121,16 +121,9 @@ pub(super) fn check_blocks(input: &mut (impl Read + Seek)) -> Checked {
         Footer::VT_CUSTOM_METADATA
     ))?;
     footer.schema().map_or(Ok(()), |schema| check_columns(&schema))?;
-    // the columns stand at the beginning too, behind the mark, which may be filled up with zeros
-    let starts = (8..=64).step_by(8).map(|at| Ok((at, part(input, at as u64, 8)?)));
-    let first = starts.collect::<Checked<Vec<(i64, Vec<u8>)>>>()?;
-    let first = first.into_iter().find(|(_, bytes)| bytes.iter().any(|&b| b != 0));
-    let Some((at, start)) = first else { return Err("no columns at its beginning".into()) };
-    let (skip, len) = if start.starts_with(&MARK) { (at + 8, &start[4..]) } else { (at + 4, &start[..4]) };
-    let (at, len) = inside(skip, length(len), held)?;
-    let first = part(input, at, len as usize)?;
-    let first = arrow_ipc::root_as_message(&first).map_err(|e| e.to_string())?;
     let schema = |found: Option<Schema>| found.and_then(|found| try_fb_to_schema(found).ok());
+    let first = first_columns(input, &footer, at, held)?;
+    let first = arrow_ipc::root_as_message(&first).map_err(|e| e.to_string())?;
     let schemas = (schema(first.header_as_schema()), schema(footer.schema()));
     if schemas.0.is_none() || schemas.0 != schemas.1 {
         return Err("other columns at its beginning than at its end".into());
@@ -151,6 +144,26 @@ pub(super) fn check_blocks(input: &mut (impl Read + Seek)) -> Checked {
         batch.map_or(Ok(()), |batch| check_batch(input, &batch, body, body_len))?;
     }
     Ok(())
+}
+
+/// The head with the columns that stands at the beginning too, behind the mark, which may be filled up with zeros.
+///
+/// It has a length before it, as every head has, unless polars wrote it: then it reaches up to the first block.
+fn first_columns(input: &mut (impl Read + Seek), footer: &Footer, end: u64, held: u64) -> Checked<Vec<u8>> {
+    let starts = (8..=64).step_by(8).map(|at| Ok((at, part(input, at as u64, 8)?)));
+    let first = starts.collect::<Checked<Vec<(i64, Vec<u8>)>>>()?;
+    let first = first.into_iter().find(|(_, bytes)| bytes.iter().any(|&b| b != 0));
+    let Some((at, start)) = first else { return Err("no columns at its beginning".into()) };
+    let (skip, len) = if start.starts_with(&MARK) { (at + 8, &start[4..]) } else { (at + 4, &start[..4]) };
+    let (place, len) = inside(skip, length(len), held)?;
+    let head = part(input, place, len as usize)?;
+    if start.starts_with(&MARK) || arrow_ipc::root_as_message(&head).is_ok() {
+        return Ok(head);
+    }
+    let blocks = footer.recordBatches().into_iter().flatten().chain(footer.dictionaries().into_iter().flatten());
+    let until = blocks.map(|block| block.offset()).min().unwrap_or(end as i64);
+    let (place, len) = inside(at, until - at, held)?;
+    part(input, place, len as usize)
 }
 
 /// Checks the parts of a batch whose body lies at a place of the file.
