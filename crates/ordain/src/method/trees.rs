@@ -238,6 +238,13 @@ impl Trees {
         names.iter().filter_map(|name| Some(((*name).to_owned(), self.get(name)?.into()))).collect()
     }
 
+    /// The same beside what was asked of weights, which trees alone do not have.
+    pub(in crate::method) fn asked_beside(&self, weights: Map<String, Value>) -> Map<String, Value> {
+        let mut asked = if self.starts_linear() { weights } else { Map::new() };
+        asked.append(&mut self.asked());
+        asked
+    }
+
     /// The others, as they stand in a model.
     pub(in crate::method) fn used(&self) -> Map<String, Value> {
         let mut all = Map::new();

@@ -253,7 +253,8 @@ pub(in crate::method) trait Learner: Method<Match> {
 macro_rules! searched {
     () => {
         fn chooses(&self) -> bool {
-            self.choices().open() || $crate::method::matching::search::Learner::trees(self).is_some_and(|t| t.open())
+            let trees = $crate::method::matching::search::Learner::trees(self);
+            trees.is_none_or(|t| t.starts_linear()) && self.choices().open() || trees.is_some_and(|t| t.open())
         }
 
         fn takes_gaps(&self) -> bool {
@@ -265,9 +266,8 @@ macro_rules! searched {
         }
 
         fn written(&self) -> $crate::task::Written {
-            let mut asked = self.choices().asked();
-            let trees = $crate::method::matching::search::Learner::trees(self);
-            asked.extend(trees.map($crate::method::Trees::asked).unwrap_or_default());
+            let (asked, trees) = (self.choices().asked(), $crate::method::matching::search::Learner::trees(self));
+            let asked = trees.map_or(asked.clone(), |trees| trees.asked_beside(asked));
             $crate::task::Written { asked, settings: self.used() }
         }
 

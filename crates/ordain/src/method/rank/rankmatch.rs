@@ -207,7 +207,7 @@ impl Method<Rank> for RankMatch {
     }
 
     fn chooses(&self) -> bool {
-        self.choices().open() || self.trees.open()
+        self.trees.starts_linear() && self.choices().open() || self.trees.open()
     }
 
     fn chooses_by(&self) -> Metric {
@@ -223,8 +223,7 @@ impl Method<Rank> for RankMatch {
     }
 
     fn written(&self) -> Written {
-        let mut asked = self.choices().asked();
-        asked.append(&mut self.trees.asked());
+        let asked = self.trees.asked_beside(self.choices().asked());
         Written { asked, settings: self.used() }
     }
 

@@ -277,7 +277,7 @@ impl Method<Rank> for RankSvm {
 
     fn chooses(&self) -> bool {
         let weights = if self.is_linear() { Learner::choices(self).open() } else { kernel_search::open(self) };
-        weights || self.trees.open()
+        self.trees.starts_linear() && weights || self.trees.open()
     }
 
     fn resumes(&self) -> bool {
@@ -293,8 +293,7 @@ impl Method<Rank> for RankSvm {
     }
 
     fn written(&self) -> Written {
-        let mut asked = Learner::choices(self).asked();
-        asked.append(&mut self.trees.asked());
+        let asked = self.trees.asked_beside(Learner::choices(self).asked());
         Written { asked, settings: self.used() }
     }
 
