@@ -209,8 +209,10 @@ proptest! {
         found.sort_by(f64::total_cmp);
         gains.sort_by(f64::total_cmp);
         prop_assert_eq!(found.len(), gains.len());
-        // slopes were rounded to a billionth of the largest, and gains are differences of what they sum to
-        let size = problem.d.iter().map(|d| d * d).sum::<f64>();
+        // slopes and curvatures were rounded to a billionth of the largest; gains are differences of d²/h
+        let steepest = problem.d.iter().fold(0.0f64, |most, d| most.max(d.abs()));
+        let flattest = problem.h.iter().fold(f64::INFINITY, |least, h| least.min(h + problem.how.ridge));
+        let size = problem.d.iter().map(|d| d * d).sum::<f64>() + (steepest / flattest).powi(2);
         let close = |a: f64, b: f64| (a - b).abs() <= 1e-8 * (1.0 + size);
         prop_assert!(found.iter().zip(&gains).all(|(a, b)| close(*a, *b)), "{:?} and {:?}", found, gains);
     }
