@@ -36,7 +36,7 @@ pub(in crate::method) struct Kernelled {
 ///
 /// Up to 5,000 items of which every label is known, scores of unseen items are those of leaving one out, by
 /// `y_i − α_i / P_ii` with P the inverse of the system with its offset (Cawley 2006): O(m³) for each width and strength.
-/// Otherwise the function rests on 1,000 core items, which makes it linear in their [`Factor`], and parts are left out as
+/// Otherwise the function rests on 1,000 core items, which makes it linear in their [`Factor`](crate::kernel::Factor), and parts are left out as
 /// in [`OneVsRest::fit`].
 pub(in crate::method) fn fit(
     shape: &Shape,
