@@ -47,17 +47,17 @@ pub(in crate::method) fn fit<L: TreeLearner>(
     if let Some((linear, _)) = linear.as_ref().filter(|(linear, _)| linear.facts.report.stop == Stop::Interrupted) {
         return Ok(linear.clone());
     }
-    let boosting = Boosting { trees, units: &units, parts: parts(trees, &units, &train, &valid, data.refit) };
+    let boosting = Boosting { trees, units: &units, parts: parts(trees, &units, &train, &valid) };
     boosting.fit(&mut search, linear)
 }
 
 /// What is fitted and what is held out, for each part that is judged.
-fn parts(trees: &Trees, units: &[u32], train: &[u32], valid: &[u32], refit: bool) -> Vec<(Vec<u32>, Vec<u32>)> {
+fn parts(trees: &Trees, units: &[u32], train: &[u32], valid: &[u32]) -> Vec<(Vec<u32>, Vec<u32>)> {
     if !trees.open() || units.len() < FOLDS {
         return vec![];
     }
     if units.len() >= FEW && !valid.is_empty() {
-        return if refit { vec![(train.to_vec(), valid.to_vec())] } else { vec![] };
+        return vec![(train.to_vec(), valid.to_vec())];
     }
     let part = |fold: usize, own: bool| {
         units.iter().enumerate().filter(|(i, _)| (i % FOLDS == fold) == own).map(|(_, &q)| q).collect()
@@ -87,9 +87,9 @@ impl Boosting<'_> {
         let set = data.set;
         // of each part, and of all at the end
         let mut starts = vec![];
-        for (on, _) in &self.parts {
+        for (on, held) in &self.parts {
             starts.push(match &linear {
-                Some((_, at)) => search.scores_at(*at, on, self.units)?,
+                Some((_, at)) => search.scores_at(*at, on, &both(on, held))?,
                 None => vec![0.0; set.rows()],
             });
         }
