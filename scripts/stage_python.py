@@ -2,7 +2,7 @@
 """Put the Python package together out of a build of the workspace, in the environment of the Python that runs this.
 
 BUILD is the folder of the build (target/debug): its library `_ordain` becomes the compiled half, so that the package is tested without
-a second build. What the tests need is installed when python/pyproject.toml names something else than the last time. The package that
+a second build. Without BUILD only what the tests need is installed. That is done when python/pyproject.toml names something else than the last time. The package that
 is published is made by `pip install ./python`.
 """
 
@@ -47,13 +47,15 @@ def install(wanted, stamp):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", type=Path, help="the folder of the build")
+    parser.add_argument("build", type=Path, nargs="?", help="the folder of the build")
     args = parser.parse_args()
+    about = project()
+    install(about["dependencies"] + about["optional-dependencies"]["test"], Path(sys.prefix) / "installed.txt")
+    if args.build is None:
+        return
     library = next((path for name in LIBRARIES if (path := args.build / name).exists()), None)
     if library is None:
         sys.exit(f"{args.build}: expected the library _ordain of cargo build --workspace, found none")
-    about = project()
-    install(about["dependencies"] + about["optional-dependencies"]["test"], Path(sys.prefix) / "installed.txt")
     site = Path(sysconfig.get_path("platlib"))
     for old in [site / "ordain", *site.glob("ordain-*.dist-info")]:
         shutil.rmtree(old, ignore_errors=True)
