@@ -212,6 +212,7 @@ def fit_rank(
     run: _Run,
     items: _Ids | None = None,
     links: dict[str, Any] | None = None,
+    start: _Doubles | None = None,
 ) -> tuple[Ranker, BaseException | None]: ...
 def fit_labels(
     name: str,

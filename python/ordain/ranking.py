@@ -171,6 +171,7 @@ class Ranker(Estimator):
         callbacks: Any,
         items: Any = None,
         links: Any = None,
+        init_score: Any = None,
     ) -> Self:
         settings, run = self._settings(), self._run(callbacks)
         need_whole("query", "QueryKFold", qid if isinstance(qid, str) else "qid")
@@ -194,6 +195,7 @@ class Ranker(Estimator):
         if n == 1:
             raise ValueError("expected two rows of different relevance at least, found 1 sample")
         weight = None if sample_weight is None else _weights(sample_weight, n)
+        start = None if init_score is None else column(init_score, "init_score", n)
         valid = None
         known = self._items(X, n, X[names["id"]] if "id" in names else items)
         if eval_set is not None:
@@ -202,10 +204,27 @@ class Ranker(Estimator):
                 *most, more = eval_set if "id" not in names else (*eval_set, eval_set[0][names["id"]])
                 eval_set, more = tuple(most), self._items(most[0], len(np.asarray(more)), more)
                 known = None if more is None else both(known, more)
+            if start is not None:
+                *most, more = eval_set
+                if not most:
+                    raise ValueError("eval_set: expected (X, y, qid, init_score) beside init_score, found X alone")
+                eval_set, rows = tuple(most), self._table(most[0], roles).shape[0]
+                start = np.concatenate([start, column(more, "init_score of eval_set", rows)])
             data, grades, queries, weight = self._joined(data, grades, queries, weight, eval_set, roles)
             valid = n
         model, raised = _ordain.fit_rank(
-            self._method, settings, data.rows, data.names, grades, queries, weight, valid, run, known, _links(links)
+            self._method,
+            settings,
+            data.rows,
+            data.names,
+            grades,
+            queries,
+            weight,
+            valid,
+            run,
+            known,
+            _links(links),
+            start,
         )
         return self._keep(model, data, raised)
 
@@ -365,7 +384,59 @@ class Ranker(Estimator):
         return lines
 
 
-class RankSVM(Ranker):
+class TreeRanker(Ranker):
+    """Rankers whose trees can be added to the scores of another model: `init_score`, a number for each row.
+
+    A model that was fitted with `init_score` wants the scores of the same other model wherever it answers.
+    """
+
+    __metadata_request__fit = {"qid": True, "init_score": True}
+    __metadata_request__predict = {"qid": True, "init_score": True}
+    __metadata_request__score = {"qid": True, "init_score": True}
+
+    def _start(self, X: Any, init_score: Any) -> dict[str, Any] | None:
+        if init_score is None:
+            return None
+        n = self._table(X, self.columns_).shape[0]
+        return {"items": None, "pins": None, "links": None, "start": column(init_score, "init_score", n)}
+
+    def predict(self, X: Any, qid: Any = None, *, output: str | None = None, init_score: Any = None) -> Any:
+        """As `Ranker.predict`; with the scores of the other model, of a model that was fitted with `init_score`."""
+        return self._predict(X, qid, output, self._start(X, init_score))
+
+    def answers(
+        self,
+        X: Any,
+        qid: Any = None,
+        *,
+        top: int | None = None,
+        probabilities: bool = False,
+        init_score: Any = None,
+    ) -> list[dict[str, Any]]:
+        """As `Ranker.answers`, with `init_score` as in `predict`."""
+        model, known = self._fitted(), self._start(X, init_score)
+        return _read(model.answers(*self._asked(X, qid, model.by_query), top, probabilities, self.n_threads, known))
+
+    def rank(self, X: Any, qid: Any = None, *, init_score: Any = None) -> Ints:
+        """As `Ranker.rank`, with `init_score` as in `predict`."""
+        return _ranks(*self._scored(X, qid, self._start(X, init_score)))
+
+    def top_k(self, X: Any, qid: Any = None, k: int = 10, *, init_score: Any = None) -> dict[Any, Ints]:
+        """As `Ranker.top_k`, with `init_score` as in `predict`."""
+        return self._top_k(X, qid, k, self._start(X, init_score))
+
+    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None, *, init_score: Any = None) -> float:
+        """As `Ranker.score`, with `init_score` as in `predict`."""
+        return self._score(X, y, qid, sample_weight, self._start(X, init_score))
+
+    def explain(
+        self, X: Any, qid: Any = None, *, above: int, below: int, init_score: Any = None
+    ) -> dict[str, np.ndarray[Any, Any]]:
+        """As `Ranker.explain`; what the scores of the other model add is the rest of the difference."""
+        return self._explain(X, qid, above, below, self._start(X, init_score))
+
+
+class RankSVM(TreeRanker):
     """RankSVM: the squared hinge over all pairs of documents of different relevance, linear or with a kernel.
 
     ```text
@@ -458,6 +529,7 @@ class RankSVM(Ranker):
         *,
         group: Any = None,
         sample_weight: Any = None,
+        init_score: Any = None,
         ignore: Iterable[str] = (),
         eval_set: Any = None,
         callbacks: Iterable[Callback] | Callback | None = None,
@@ -465,12 +537,13 @@ class RankSVM(Ranker):
         """Learns as `Ranker.fit` does; a pair counts as much as the geometric mean of the weights of its two rows.
 
         So a weight that all rows of a query have is the weight of the query. A row of weight 0 is no part of any pair.
-        Models with a kernel take no weights.
+        Models with a kernel take no weights. With `init_score`, the scores of another model, trees are added to these
+        (`scorer="trees"`); `eval_set` is then (X, y, qid, init_score).
         """
-        return self._fit(X, y, qid, group, sample_weight, ignore, eval_set, callbacks)
+        return self._fit(X, y, qid, group, sample_weight, ignore, eval_set, callbacks, init_score=init_score)
 
 
-class RankMatch(Ranker):
+class RankMatch(TreeRanker):
     """RankMatch: an exponential family over orders, with probabilities of places.
 
     ```text
@@ -481,7 +554,7 @@ class RankMatch(Ranker):
     """
 
     _method: ClassVar[str] = "rankmatch"
-    __metadata_request__predict_proba = {"qid": True}
+    __metadata_request__predict_proba = {"qid": True, "init_score": True}
 
     def __init__(
         self,
@@ -542,21 +615,40 @@ class RankMatch(Ranker):
         self.n_threads = n_threads
         self.progress = progress
 
-    def _places(self, X: Any, qid: Any) -> tuple[Doubles, Doubles, Doubles]:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        *,
+        group: Any = None,
+        init_score: Any = None,
+        ignore: Iterable[str] = (),
+        eval_set: Any = None,
+        callbacks: Iterable[Callback] | Callback | None = None,
+    ) -> Self:
+        """Learns as `Ranker.fit` does.
+
+        With `init_score`, the scores of another model, trees are added to these (`scorer="trees"`); `eval_set` is then
+        (X, y, qid, init_score).
+        """
+        return self._fit(X, y, qid, group, None, ignore, eval_set, callbacks, init_score=init_score)
+
+    def _places(self, X: Any, qid: Any, init_score: Any = None) -> tuple[Doubles, Doubles, Doubles]:
         model = self._fitted()
-        return model.places(*self._asked(X, qid, True), self.n_threads)
+        return model.places(*self._asked(X, qid, True), self.n_threads, self._start(X, init_score))
 
-    def predict_proba(self, X: Any, qid: Any = None) -> Doubles:
+    def predict_proba(self, X: Any, qid: Any = None, *, init_score: Any = None) -> Doubles:
         """The probability that a row stands at place 1, 2, … of its query: one column for each head place."""
-        return self._places(X, qid)[0]
+        return self._places(X, qid, init_score)[0]
 
-    def predict_first(self, X: Any, qid: Any = None) -> Doubles:
+    def predict_first(self, X: Any, qid: Any = None, *, init_score: Any = None) -> Doubles:
         """The probability that a row is among the first `places` of its query."""
-        return self._places(X, qid)[1]
+        return self._places(X, qid, init_score)[1]
 
-    def expected_rank(self, X: Any, qid: Any = None) -> Doubles:
+    def expected_rank(self, X: Any, qid: Any = None, *, init_score: Any = None) -> Doubles:
         """The mean of the rank of each row, where every order below the head is as likely as another."""
-        return self._places(X, qid)[2]
+        return self._places(X, qid, init_score)[2]
 
 
 class Dorm(Ranker):
@@ -848,7 +940,7 @@ class QuadRank(Ranker):
             pins = given.tolist()
         if links is not None and self._fitted().pair_weights is None:
             raise ValueError("links: this model was fitted without links between documents: leave them out")
-        return {"items": items, "pins": pins, "links": _links(links)}
+        return {"items": items, "pins": pins, "links": _links(links), "start": None}
 
     def _warn_of(self, items: Ids | None) -> None:
         """Says which items the model does not know."""

@@ -25,7 +25,7 @@ type Reason = (usize, f32, f32, f64, f64, f64);
 
 /// Fits a ranker; the rows from `valid_from` on are for validation.
 #[pyfunction]
-#[pyo3(signature = (name, settings, x, names, y, qid, weight, valid_from, run, items = None, links = None))]
+#[pyo3(signature = (name, settings, x, names, y, qid, weight, valid_from, run, items = None, links = None, start = None))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn fit_rank(
     py: Python<'_>,
@@ -40,6 +40,7 @@ pub(crate) fn fit_rank(
     run: Run<'_>,
     items: Option<Ids<'_>>,
     links: Option<Links<'_>>,
+    start: Option<PyReadonlyArray1<'_, f64>>,
 ) -> PyResult<(Ranker, Option<PyErr>)> {
     let AnyMethod::Rank(method) = method(name, &settings)? else {
         return Err(raised(ordain::Error::unknown(
@@ -56,6 +57,9 @@ pub(crate) fn fit_rank(
     }
     if let Some(links) = links {
         set = links.of(set)?;
+    }
+    if let Some(start) = start {
+        set = set.with_start(start.as_slice()?).map_err(raised)?;
     }
     if let Some(weight) = weight {
         let given = weight.as_slice()?;
@@ -103,14 +107,15 @@ impl Links<'_> {
     }
 }
 
-/// What is known of rows beside their features: the item of each, its place in its query (from 1; 0 where it is not known), and features
-/// of pairs.
+/// What is known of rows beside their features: the item of each, its place in its query (from 1; 0 where it is not known), features
+/// of pairs, and the score that each starts from.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Known<'py> {
     items: Option<Ids<'py>>,
     pins: Option<Vec<usize>>,
     links: Option<Links<'py>>,
+    start: Option<PyReadonlyArray1<'py, f64>>,
 }
 
 /// Whether all scores are finite, on all threads.
@@ -148,6 +153,9 @@ impl Ranker {
         if let Some(links) = known.and_then(|known| known.links.as_ref()) {
             set = links.of(set)?;
         }
+        if let Some(start) = known.and_then(|known| known.start.as_ref()) {
+            set = set.with_start(start.as_slice()?).map_err(raised)?;
+        }
         ranker.prepare_owned(set).map_err(raised)
     }
 }
@@ -167,7 +175,8 @@ impl Ranker {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let ranker = &self.fitted.model;
         // One pass over X where queries do not matter: a weighted sum is finite only where every value is.
-        if ranker.inputs.missing == Missing::Error {
+        let started = known.as_ref().is_some_and(|known| known.start.is_some());
+        if ranker.inputs.missing == Missing::Error && !started {
             let (features, columns) = asked(&x, names.clone(), &ranker.inputs)?;
             let made = columns
                 .same(&ranker.inputs.columns)

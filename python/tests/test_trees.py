@@ -47,6 +47,42 @@ def test_reasons_add_up_and_pickles_keep_trees() -> None:
     assert model.predict_proba(X, qid=qid).shape == (len(X), 5)
 
 
+@pytest.mark.parametrize("method", [RankSVM, RankMatch])
+def test_trees_start_from_the_scores_of_another_model(method: type) -> None:
+    import pickle
+
+    X, y, qid = products(30)
+    start = 2.0 * X[:, 0].astype(float) * X[:, 1]
+    model = method(scorer="trees", rounds=10, leaves=5).fit(X, y, qid=qid, init_score=start)
+    scores = model.predict(X, qid=qid, init_score=start)
+    # with fixed rounds nothing is held out, so that scores are taken as they are; trees know rows, not scores
+    again = model.predict(X, qid=qid, init_score=start + np.where(qid == 3, 2.5, 0.0))
+    assert (again - scores)[qid == 3] == pytest.approx(2.5)
+    assert (again == scores)[qid != 3].all()
+    order = np.random.default_rng(0).permutation(len(X))
+    assert (model.predict(X[order], qid=qid[order], init_score=start[order]) == scores[order]).all()
+    assert (model.rank(X, qid, init_score=start) >= 1).all()
+    assert len(model.top_k(X, qid, 3, init_score=start)) == 30
+    assert model.score(X, y, qid=qid, init_score=start) > model.score(X, y, qid=qid, init_score=0 * start)
+    assert len(model.answers(X, qid, top=2, init_score=start)) == 30
+    why = model.explain(X, qid, above=0, below=1, init_score=start)
+    rest = scores[0] - scores[1] - (start[0] - start[1])
+    assert why["contribution"].sum() == pytest.approx(rest)
+    with pytest.raises(ValueError, match="init_score"):
+        pickle.loads(pickle.dumps(model)).predict(X, qid=qid)
+    with pytest.raises(ValueError, match="init_score"):
+        model.predict(X, qid=qid, init_score=start[1:])
+    with pytest.raises(ValueError, match="no start scores"):
+        method(scale="none", lambda_=1.0).fit(X, y, qid=qid).predict(X, qid=qid, init_score=start)
+    with pytest.raises(ValueError, match="scorer=trees"):
+        method(scorer="linear+trees").fit(X, y, qid=qid, init_score=start)
+    valid = products(8, seed=1)
+    both = method(scorer="trees", leaves=5).fit(
+        X, y, qid=qid, init_score=start, eval_set=(*valid, 2.0 * valid[0][:, 0] * valid[0][:, 1])
+    )
+    assert both.n_trees_ >= 0
+
+
 def test_missing_values_are_kept_for_trees_alone() -> None:
     X, y, qid = products(20)
     X[::7, 2] = np.nan

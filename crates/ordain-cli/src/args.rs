@@ -92,6 +92,9 @@ pub(crate) struct Fit {
     /// Of quadrank: links between documents, a table with the columns qid, doc_a, doc_b and a column for each feature of the pair; link of a pair = v times its features, and v is learned
     #[arg(long, value_name = "FILE")]
     pub(crate) links: Option<PathBuf>,
+    /// Of trees alone (scorer=trees of ranksvm and rankmatch): the scores of another model, which trees are added to; one per line, in the order of the rows of the training files and then of the validation file
+    #[arg(long, value_name = "SCORES")]
+    pub(crate) start: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
@@ -211,6 +214,9 @@ pub(crate) struct Predict {
     /// Of a model that was fitted with --links: the features of pairs of documents, as there (qid, doc_a, doc_b, features)
     #[arg(long, value_name = "FILE")]
     pub(crate) links: Option<PathBuf>,
+    /// Of a model that was fitted with --start: the scores of the same other model on these rows, one per line
+    #[arg(long, value_name = "SCORES")]
+    pub(crate) start: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
@@ -250,6 +256,9 @@ pub(crate) struct Evaluate {
     /// Of a model with kernel=given: the kernel of the items with its training items, .npy or a table with the id of an item first and a column for each training item by its id
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scores", "feature", "run"])]
     pub(crate) gram: Option<PathBuf>,
+    /// Of a model that was fitted with --start: the scores of the same other model on these rows, one per line
+    #[arg(long, value_name = "SCORES", conflicts_with_all = ["scores", "feature", "run"])]
+    pub(crate) start: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
@@ -428,6 +437,9 @@ pub(crate) struct Explain {
     /// Of a model with kernel=given: the kernel of the items with its training items, as for predict
     #[arg(long, value_name = "FILE")]
     pub(crate) gram: Option<PathBuf>,
+    /// Of a model that was fitted with --start: the scores of the same other model on these rows, one per line
+    #[arg(long, value_name = "SCORES")]
+    pub(crate) start: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]

@@ -122,6 +122,13 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
+        option: "--start",
+        tasks: &[Holds::Queries],
+        otherwise: |_, words| {
+            format!("--start is for rankings by trees (scorer=trees); this one {}: leave it out", words.does)
+        },
+    },
+    Rule {
         option: "--folds",
         tasks: &[Holds::Queries],
         otherwise: |_, words| {
@@ -199,10 +206,16 @@ pub(crate) fn check_gram(gram: Option<&Path>, methods: &[AnyMethod]) -> Result<(
 /// What can be refused of a fit before any file is read.
 pub(crate) fn check_fit(args: &args::Fit, method: &AnyMethod) -> Result<()> {
     allow(method.task(), &points(&args.points))?;
-    allow(method.task(), &[("--links", args.links.is_some())])?;
+    allow(method.task(), &[("--links", args.links.is_some()), ("--start", args.start.is_some())])?;
     columns(method.task(), &args.columns, &args.reading)?;
     check_gram(args.gram.as_deref(), std::slice::from_ref(method))?;
     check_links(args.links.is_some(), std::slice::from_ref(method))?;
+    if args.start.is_some() && !method.takes_start() {
+        return Err(Usage(format!(
+            "--start is for trees alone, ranksvm[scorer=trees] and rankmatch[scorer=trees]; {method} does not start from scores: give them as a feature"
+        ))
+        .into());
+    }
     if args.resume && !method.resumes() && method.task().file != Holds::Queries {
         return Err(Usage(format!(
             "--resume: {} cannot go on from an interrupted model: leave it out and fit anew",
@@ -238,7 +251,7 @@ fn no_features(points: &args::Points) -> Result<()> {
 
 pub(crate) fn check_predict(args: &args::Predict, task: &Words) -> Result<()> {
     allow(task, &[("--check", args.check.is_some()), ("--run", args.run.is_some()), ("--pin", args.pin.is_some())])?;
-    allow(task, &[("--links", args.links.is_some())])?;
+    allow(task, &[("--links", args.links.is_some()), ("--start", args.start.is_some())])?;
     allow(task, &points(&args.points))?;
     columns(task, &args.columns, &args.reading)?;
     no_features(&args.points)
@@ -246,6 +259,7 @@ pub(crate) fn check_predict(args: &args::Predict, task: &Words) -> Result<()> {
 
 pub(crate) fn check_explain(args: &args::Explain, task: &Words) -> Result<()> {
     allow(task, &[("--left of explain", args.left.is_some()), ("--links", args.links.is_some())])?;
+    allow(task, &[("--start", args.start.is_some())])?;
     allow(task, &points(&args.points))?;
     no_features(&args.points)?;
     if args.query.is_none() && task.file != Holds::Problems {
@@ -267,6 +281,10 @@ pub(crate) fn check_explain(args: &args::Explain, task: &Words) -> Result<()> {
 pub(crate) fn check_evaluate(args: &args::Evaluate, task: &Words, model: bool) -> Result<()> {
     allow(task, &points(&args.points))?;
     allow(task, &[("--pin", args.pin.is_some()), ("--links", args.links.is_some())])?;
+    allow(task, &[("--start", args.start.is_some())])?;
+    if args.start.is_some() && !model {
+        return Err(Usage("--start is for a model that was fitted with it: give MODEL DATA".into()).into());
+    }
     if args.links.is_some() && !model {
         return Err(Usage("--links is for a model that was fitted with them (quadrank): give MODEL DATA".into()).into());
     }

@@ -132,6 +132,10 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
     fn takes_gaps(&self) -> bool {
         false
     }
+    /// Whether it can start from the scores of another model.
+    fn takes_start(&self) -> bool {
+        false
+    }
     /// Its settings as they stand in a model.
     fn written(&self) -> Written;
     /// The journal of an interrupted fit of the same data, settings, seed and metric; refuses any other model.
@@ -183,6 +187,7 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
         T::WORDS.check_metric(data.by(self))?;
         data.set.need_truth()?;
         data.need_values(self.takes_gaps())?;
+        data.refuse_start(self.takes_start())?;
         self.learn(data, watch)
     }
 }

@@ -40,15 +40,9 @@ pub(in crate::run) fn run(args: &Ask, screen: &Screen) -> Result<()> {
         ))
         .into());
     }
-    let given = Given {
-        reading: &args.reading,
-        columns: &Columns::default(),
-        points: &Points::default(),
-        only: &[],
-        pins: None,
-        gram: args.gram.as_deref(),
-        links: None,
-    };
+    let columns = Columns::default();
+    let points = Points::default();
+    let given = Given { gram: args.gram.as_deref(), ..Given::new(&args.reading, &columns, &points) };
     let ready = files::read_for(&fitted, std::slice::from_ref(&args.data), &given, screen)?;
     let mut labelling = Labelling::open(&ready, annotator, &args.output, screen)?;
     labelling.ask(args, strategy, std::io::stdin().lock())?;

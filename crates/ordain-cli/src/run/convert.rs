@@ -31,15 +31,7 @@ pub(super) fn run(args: &Convert, screen: &Screen) -> Result<()> {
 
 fn convert<T: Show>(args: &Convert, screen: &Screen) -> Result<()> {
     plan::check_convert(args, T::WORDS)?;
-    let given = Given {
-        reading: &args.reading,
-        columns: &args.columns,
-        points: &args.points,
-        only: &[],
-        pins: None,
-        gram: None,
-        links: None,
-    };
+    let given = Given::new(&args.reading, &args.columns, &args.points);
     let how = T::reading(&given)?;
     let (mut set, _) = files::read::<T>(std::slice::from_ref(&args.input), &how, "this task", &given)?;
     files::say_columns(set.columns(), &given, screen)?;

@@ -135,13 +135,12 @@ fn of_model<T: Round>(
     T::measurable(&fitted.model, &mut measures.metrics, asked)?;
     super::warn_interrupted(&fitted.facts.report, path, screen);
     let given = Given {
-        reading: &args.reading,
-        columns: &args.columns,
-        points: &args.points,
         only: &[Split::Test],
         pins: args.pin.as_deref(),
         gram: args.gram.as_deref(),
         links: args.links.as_deref(),
+        start: args.start.as_deref(),
+        ..Given::new(&args.reading, &args.columns, &args.points)
     };
     let ready = files::read_for(fitted, data, &given, screen)?;
     files::need_truth::<T>(ready.set(), data)?;
@@ -194,15 +193,7 @@ fn trec_run(path: &Path, qrels: &Path, args: &Evaluate, screen: &Screen) -> Resu
 /// Data without a model, gaps filled by what is asked.
 fn plain<T: Show>(paths: &[PathBuf], args: &Evaluate, screen: &Screen) -> Result<T::Set> {
     plan::check_evaluate(args, T::WORDS, false)?;
-    let given = Given {
-        reading: &args.reading,
-        columns: &args.columns,
-        points: &args.points,
-        only: &[Split::Test],
-        pins: None,
-        gram: None,
-        links: None,
-    };
+    let given = Given { only: &[Split::Test], ..Given::new(&args.reading, &args.columns, &args.points) };
     let how = T::reading(&given)?;
     let (mut set, _) = files::read::<T>(&[paths.to_vec()], &how, "this task", &given)?;
     files::say_columns(set.columns(), &given, screen)?;
@@ -307,30 +298,7 @@ pub(super) fn features(columns: &data::Columns, weights: &[f64]) -> Vec<(String,
 
 /// One score per row of the input, put into stored order.
 fn read_scores(path: &Path, set: &RankSet) -> Result<Vec<f64>> {
-    let mut input = vec![];
-    for (line, word) in (1..).zip(&data::read_lines(path)?).filter(|(_, word)| !word.is_empty()) {
-        match word.parse::<f64>() {
-            Ok(score) if score.is_finite() => input.push(score),
-            _ => {
-                return Err(Error::Parse {
-                    path: path.into(),
-                    line,
-                    column: 1,
-                    expected: "one finite score per line".into(),
-                    found: format!("{:?}", word.chars().take(60).collect::<String>()),
-                }
-                .into());
-            }
-        }
-    }
-    if input.len() != set.rows() {
-        return Err(Error::Content {
-            path: path.into(),
-            expected: format!("{} scores, one per row of the data", set.rows()),
-            found: input.len().to_string(),
-        }
-        .into());
-    }
+    let input = data::read_scores(path, set.rows())?;
     Ok((0..set.rows()).map(|row| input[set.input_row(row)]).collect())
 }
 

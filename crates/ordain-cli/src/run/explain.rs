@@ -16,14 +16,12 @@ pub(super) fn run(args: &Explain, screen: &Screen) -> Result<()> {
 
 fn explain<T: Show>(fitted: &Fitted<T>, args: &Explain, screen: &Screen) -> Result<()> {
     plan::check_explain(args, T::WORDS)?;
+    let columns = Columns::default();
     let given = Given {
-        reading: &args.reading,
-        columns: &Columns::default(),
-        points: &args.points,
-        only: &[],
-        pins: None,
         gram: args.gram.as_deref(),
         links: args.links.as_deref(),
+        start: args.start.as_deref(),
+        ..Given::new(&args.reading, &columns, &args.points)
     };
     let ready = files::read_for(fitted, std::slice::from_ref(&args.data), &given, screen)?;
     if args.query.is_none() && ready.set().len() != 1 {

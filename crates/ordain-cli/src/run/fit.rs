@@ -21,7 +21,10 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
         return Err(Usage("-o - and --json cannot share standard output; give the model a file".into()).into());
     }
     check_output(&args.output)?;
-    check_not_input(&args.output, args.train.iter().chain(&args.valid).chain(&args.points.pairs).chain(&args.links))?;
+    check_not_input(
+        &args.output,
+        args.train.iter().chain(&args.valid).chain(&args.points.pairs).chain(&args.links).chain(&args.start),
+    )?;
     if args.output.is_file() && !model_file::is_model(&args.output) {
         return Err(Usage(format!(
             "{}: a file that is no model stands there; remove it first, or give another name",
@@ -39,13 +42,10 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
 
 fn fit<T: Show<Method = M>, M: Method<T>>(method: &M, args: &Fit, screen: &Screen) -> Result<()> {
     let given = Given {
-        reading: &args.reading,
-        columns: &args.columns,
-        points: &args.points,
-        only: &[],
-        pins: None,
         gram: args.gram.as_deref(),
         links: args.links.as_deref(),
+        start: args.start.as_deref(),
+        ..Given::new(&args.reading, &args.columns, &args.points)
     };
     let (by, convention) = plan::choose_by(&args.choosing, &args.rules, T::WORDS)?;
     let how = T::reading(&given)?;

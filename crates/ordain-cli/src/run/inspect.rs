@@ -60,15 +60,7 @@ struct Seconds {
 
 fn data<T: Show>(args: &Inspect, screen: &Screen) -> Result<()> {
     plan::check_inspect(args, T::WORDS)?;
-    let given = Given {
-        reading: &args.reading,
-        columns: &args.columns,
-        points: &args.points,
-        only: &[],
-        pins: None,
-        gram: None,
-        links: None,
-    };
+    let given = Given::new(&args.reading, &args.columns, &args.points);
     let start = Instant::now();
     let paths = std::slice::from_ref(&args.file);
     let (set, _) = files::read::<T>(&[paths.to_vec()], &T::reading(&given)?, "this task", &given)?;

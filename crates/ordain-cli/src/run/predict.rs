@@ -18,13 +18,11 @@ fn predict<T: Show>(fitted: &Fitted<T>, args: &Predict, screen: &Screen) -> Resu
     T::check_predict(&fitted.model, args)?;
     super::warn_interrupted(&fitted.facts.report, &args.model, screen);
     let given = Given {
-        reading: &args.reading,
-        columns: &args.columns,
-        points: &args.points,
-        only: &[],
         pins: args.pin.as_deref(),
         gram: args.gram.as_deref(),
         links: args.links.as_deref(),
+        start: args.start.as_deref(),
+        ..Given::new(&args.reading, &args.columns, &args.points)
     };
     let ready = files::read_for(fitted, std::slice::from_ref(&args.data), &given, screen)?;
     screen.data(&T::predicted(&fitted.model, &ready, args, screen)?)

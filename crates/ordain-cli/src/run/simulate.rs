@@ -103,15 +103,9 @@ fn subject(
         ))
         .into());
     }
-    let given = Given {
-        reading: &args.reading,
-        columns: &Columns::default(),
-        points: &Points::default(),
-        only: &[],
-        pins: None,
-        gram: args.gram.as_deref(),
-        links: None,
-    };
+    let columns = Columns::default();
+    let points = Points::default();
+    let given = Given { gram: args.gram.as_deref(), ..Given::new(&args.reading, &columns, &points) };
     let ready = files::read_for(model, std::slice::from_ref(&args.data), &given, screen)?;
     let set = ready.set();
     set.need_truth().with_context(|| args.data.display().to_string())?;

@@ -39,6 +39,15 @@ pub(crate) struct Given<'a> {
     pub(crate) gram: Option<&'a Path>,
     /// Of rankings: features of pairs of documents.
     pub(crate) links: Option<&'a Path>,
+    /// Of rankings: the scores that rows start from.
+    pub(crate) start: Option<&'a Path>,
+}
+
+impl<'a> Given<'a> {
+    /// Files without anything beside them.
+    pub(crate) fn new(reading: &'a Reading, columns: &'a Columns, points: &'a Points) -> Self {
+        Self { reading, columns, points, only: &[], pins: None, gram: None, links: None, start: None }
+    }
 }
 
 /// What the command line needs of a task beside its answers: how options are read, and answers as text.

@@ -20,7 +20,8 @@ use std::path::{Path, PathBuf};
 impl Show for Rank {
     fn reading(given: &Given) -> Result<RankReading> {
         let links = given.links.map(Path::to_path_buf);
-        Ok(RankReading { links, ..plan::rank_reading(given.reading, given.columns)? })
+        let start = given.start.map(Path::to_path_buf);
+        Ok(RankReading { links, start, ..plan::rank_reading(given.reading, given.columns)? })
     }
 
     fn reading_for(model: &Ranker, given: &Given) -> RankReading {
@@ -31,6 +32,7 @@ impl Show for Rank {
             model: Some(inputs.given().to_vec()),
             pins: given.pins.map(Path::to_path_buf),
             links: given.links.map(Path::to_path_buf),
+            start: given.start.map(Path::to_path_buf),
         }
     }
 

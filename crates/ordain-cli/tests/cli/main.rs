@@ -27,6 +27,7 @@ mod predict;
 mod questions;
 mod shell;
 mod speed;
+mod stacking;
 mod streams;
 mod support;
 mod tags;

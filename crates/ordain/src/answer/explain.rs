@@ -103,6 +103,17 @@ pub(super) fn rank(model: &Ranker, on: &Ready<'_, Rank>, ask: &Ask<'_>) -> Resul
         score: score(row),
     };
     let mut contributions = contributions(&model.explain(on, q, above, below)?, &model.inputs.columns.names);
+    if let (Some(factor), Some(start)) = (model.start, set.start()) {
+        contributions.push(ContributionPart {
+            feature: "start score".into(),
+            above: start[above] as f32,
+            below: start[below] as f32,
+            difference: start[above] - start[below],
+            weight: factor,
+            contribution: factor * (start[above] - start[below]),
+        });
+        contributions.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()));
+    }
     let reasons = model.link_reasons(on, q, &said.order, [above, below])?;
     let links = model.quadratic.as_ref().zip(reasons).map(|(quadratic, reasons)| {
         let [above_bias, below_bias] = [above, below].map(|row| quadratic.bias(set, row));

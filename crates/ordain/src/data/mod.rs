@@ -32,7 +32,9 @@ pub use matches::{
     delaunay_degrees, is_frames, is_matches, mean_distance, normalised, read_match_splits, read_matches,
     shape_contexts, write_contexts, write_matches,
 };
-pub use rank::{DocumentPairs, RankReading, RankSet, check_ids, read, read_parts, read_rank, resample, trec, write};
+pub use rank::{
+    DocumentPairs, RankReading, RankSet, check_ids, read, read_parts, read_rank, read_scores, resample, trec, write,
+};
 pub use set::DataSet;
 pub use sniff::{Holds, holds, is_labels};
 pub(crate) use source::peek;

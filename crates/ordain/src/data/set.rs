@@ -40,6 +40,10 @@ pub trait DataSet: Clone + Debug + PartialEq + Send + Sync {
     fn flag(&mut self, flagged: &[u32]);
     /// Puts `means[j]` where a value of column `j` is missing, or 0 without means.
     fn fill_missing(&mut self, means: Option<&[f32]>);
+    /// Whether rows start from scores of another model.
+    fn has_start(&self) -> bool {
+        false
+    }
     /// A digest of all that a fit depends on.
     fn digest(&self) -> String;
     /// The same for methods that learn from names of rows, or from links between rows, too.
@@ -100,6 +104,9 @@ macro_rules! data_set {
 data_set!(RankSet, rows, |set, q| set.query(q).into(), find_query, {
     fn linked_digest(&self) -> String {
         self.linked_digest()
+    }
+    fn has_start(&self) -> bool {
+        self.start().is_some()
     }
 });
 data_set!(LabelSet, len, |set, i| set.item(i), find_item);

@@ -112,6 +112,11 @@ impl AnyMethod {
         each!(self, method => method.takes_links())
     }
 
+    /// Whether it can start from the scores of another model ([`crate::data::RankSet::with_start`]).
+    pub fn takes_start(&self) -> bool {
+        each!(self, method => method.takes_start())
+    }
+
     /// Whether a setting is left to validation.
     pub fn chooses(&self) -> bool {
         each!(self, method => method.chooses())
@@ -245,6 +250,9 @@ macro_rules! methods {
             }
             fn takes_gaps(&self) -> bool {
                 match self { $(Self::$variant(method) => method.takes_gaps(),)+ }
+            }
+            fn takes_start(&self) -> bool {
+                match self { $(Self::$variant(method) => method.takes_start(),)+ }
             }
             fn written(&self) -> $crate::task::Written {
                 match self { $(Self::$variant(method) => method.written(),)+ }

@@ -16,6 +16,9 @@ pub struct RankParts {
     /// Items and core, of a model with links; biases and links are tensors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quadratic: Option<QuadraticHeader>,
+    /// What start scores are multiplied by, of a model that adds trees to them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<f64>,
 }
 
 /// What the header says of links between items.
@@ -82,6 +85,7 @@ impl Stored for Rank {
                 core: quadratic.core.clone(),
                 pairs: quadratic.pairs.as_ref().map(PairsHeader::of),
             }),
+            start: model.start,
         }
     }
 
@@ -115,7 +119,7 @@ impl Stored for Rank {
         let score = SCORE.restore(parts.expansion.as_ref(), inputs.columns.names.len(), from)?;
         let places = if from.has("places") { from.f64s("places")? } else { vec![] };
         let quadratic = parts.quadratic.as_ref().map(|header| quadratic(header, from)).transpose()?;
-        Ok(Ranker { inputs, score, places, quadratic })
+        Ok(Ranker { inputs, score, places, quadratic, start: parts.start })
     }
 }
 

@@ -78,6 +78,18 @@ impl<'a, T: Task> Training<'a, T> {
         if facts.refit { both(&train, &valid) } else { train.into_owned() }
     }
 
+    /// Refuses start scores where a method would not look at them.
+    pub(crate) fn refuse_start(&self, takes_start: bool) -> Result<()> {
+        match self.set.has_start() && !takes_start {
+            false => Ok(()),
+            true => Err(Error::Data {
+                expected: "trees alone (scorer=trees of ranksvm or rankmatch) on top of start scores; any method takes such scores as a feature"
+                    .into(),
+                found: "another method".into(),
+            }),
+        }
+    }
+
     /// Refuses gaps: a value that is missing has to be filled before a fit, unless it is to be kept and the method takes gaps.
     pub(crate) fn need_values(&self, takes_gaps: bool) -> Result<()> {
         let keeps = self.filled.missing() == Missing::Keep;

@@ -58,6 +58,23 @@ fn auto_keeps_what_validation_finds_better() {
     assert_eq!(fitted.facts.chosen.unwrap().taken(&fitted.facts.settings).unwrap().settings["rounds"], notes.trees);
 }
 
+/// From 2,000 queries on trees are judged by the validation queries, with a last fit on all and without one.
+#[test]
+fn many_queries_are_judged_by_those_that_are_held_out() {
+    let set = Interactions { queries: 2600, documents: (3, 5), ..Interactions::default() }.make();
+    let all = set.all();
+    let (train, valid) = all.split_at(2100);
+    for refit in [true, false] {
+        let method: RankMethod = "ranksvm[scorer=auto,scale=none,lambda=1,leaves=7,rate=0.3]".parse().unwrap();
+        let training = Training { valid: Some(valid), refit, ..Training::new(&set, train) };
+        let fitted = method.fit(&training, &Watch::NOBODY).unwrap();
+        let notes = fitted.facts.notes.trees.unwrap();
+        assert!(notes.trees > 0 && fitted.facts.settings["scorer"] == "linear+trees", "refit {refit}");
+        assert!(notes.curve.len() > notes.trees, "refit {refit}");
+        assert_eq!(fitted.facts.notes.queries, if refit { 2600 } else { 2100 });
+    }
+}
+
 /// The same bytes on any number of threads, and through a file.
 #[test]
 fn bytes_do_not_depend_on_threads_and_files_keep_them() {
@@ -81,7 +98,7 @@ fn bytes_do_not_depend_on_threads_and_files_keep_them() {
 /// An interrupted fit keeps the best so far, and goes on to the bytes of one that was not interrupted.
 #[test]
 fn an_interrupted_fit_goes_on_to_the_same_bytes() {
-    let set = Interactions { queries: 40, ..Interactions::default() }.make();
+    let set = Interactions { queries: 16, ..Interactions::default() }.make();
     let all = set.all();
     for method in [
         "rankmatch[scorer=linear+trees,scale=query,lambda=0.1]",
@@ -105,6 +122,49 @@ fn an_interrupted_fit_goes_on_to_the_same_bytes() {
             let again = method.fit(&Training { resume: Some(journal), ..training }, &Watch::NOBODY).unwrap();
             assert!(to_bytes(&again) == to_bytes(&whole), "{} after {after}", method.name());
         }
+    }
+}
+
+/// Trees on top of the scores of another model: its answer is that score, times a temperature where there are probabilities, and the trees.
+#[test]
+fn trees_start_from_the_scores_of_another_model() {
+    let set = Interactions { queries: 40, ..Interactions::default() }.make();
+    let all = set.all();
+    let other = ranker("ranksvm[scale=none,lambda=1]", &set, &all);
+    let start = other.model.scores(&other.model.prepare(&set).unwrap()).unwrap();
+    let started = set.clone().with_start(&start).unwrap();
+    for method in ["ranksvm[scorer=trees,rounds=20,leaves=5]", "rankmatch[scorer=trees,leaves=5]"] {
+        let fitted = ranker(method, &started, &all);
+        let bare = ranker(method, &set, &all);
+        assert!(to_bytes(&fitted) != to_bytes(&bare), "{method}");
+        let ready = fitted.model.prepare(&started).unwrap();
+        let (scores, factor) = (fitted.model.scores(&ready).unwrap(), fitted.model.start.unwrap());
+        // the slow way: every row through every tree
+        for row in 0..set.rows() {
+            let values = dense(&set.features, row);
+            let trees: f64 = fitted.model.score.forests().iter().map(|forest| forest.score_row(&values)).sum();
+            assert!((scores[row] - factor * start[row] - trees).abs() < 1e-9, "{method}: row {row}");
+        }
+        for (said, &q) in fitted.model.predict(&ready, &all, false).unwrap().iter().zip(&all) {
+            assert_eq!(said.scores, scores[set.span(q as usize)], "{method}");
+        }
+        assert_eq!(fitted.model.row_scores(&set.features), None);
+        let file = from_bytes::<Rank>(&to_bytes(&fitted), Path::new("m")).unwrap();
+        assert!(file == fitted && !file.trained_on(&set) && file.trained_on(&started));
+        // with scores and without them are two kinds of model
+        let text = fitted.model.prepare(&set).unwrap_err().to_string();
+        assert!(text.contains("--start") && text.contains("init_score"), "{text}");
+        assert!(bare.model.prepare(&started).unwrap_err().to_string().contains("no start scores"));
+        // some queries of the set keep theirs
+        let few = started.only(&[3, 1]);
+        let some = fitted.model.scores(&fitted.model.prepare(&few).unwrap()).unwrap();
+        assert_eq!(some[few.span(0)], scores[set.span(3)]);
+    }
+    let refused = "ranksvm[scorer=linear+trees]".parse::<RankMethod>().unwrap();
+    let text = refused.fit(&Training::new(&started, &all), &Watch::NOBODY).unwrap_err().to_string();
+    assert!(text.contains("scorer=trees"), "{text}");
+    for wrong in [vec![0.0], vec![f64::NAN; set.rows()]] {
+        assert!(set.clone().with_start(&wrong).is_err());
     }
 }
 

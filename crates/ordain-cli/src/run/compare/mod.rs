@@ -195,13 +195,9 @@ fn compare<T: Round>(
     screen: &Screen,
 ) -> Result<Vec<f64>> {
     let given = Given {
-        reading: &args.reading,
-        columns: &args.columns,
-        points: &args.points,
-        only: &[],
-        pins: None,
         gram: args.gram.as_deref(),
         links: args.links.as_deref(),
+        ..Given::new(&args.reading, &args.columns, &args.points)
     };
     let how = T::reading(&given)?;
     let choose_by = plan::choose_by(&args.choosing, &args.metrics.rules, T::WORDS)?;

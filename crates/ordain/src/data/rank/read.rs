@@ -1,6 +1,6 @@
 //! From files to one [`RankSet`]: pieces are parsed in parallel and put together in the order of the file.
 
-use super::{pairs, pins};
+use super::{pairs, pins, scores::read_scores};
 use crate::data::layout::{self, Rows};
 use crate::data::rank::letor::{Piece, Rules};
 use crate::data::rank::rows;
@@ -31,6 +31,8 @@ pub struct RankReading {
     pub pins: Option<PathBuf>,
     /// A table of features of pairs of documents: qid, doc_a, doc_b, features.
     pub links: Option<PathBuf>,
+    /// A file with the score that each row starts from, one per line in the order of the rows.
+    pub start: Option<PathBuf>,
 }
 
 impl RankReading {
@@ -88,6 +90,10 @@ pub fn read_rank(parts: &[Vec<PathBuf>], reading: &RankReading) -> Result<(RankS
     }
     if let Some(path) = &reading.links {
         pairs::read(path, &mut set)?;
+    }
+    if let Some(path) = &reading.start {
+        let scores = read_scores(path, set.rows())?;
+        set = set.with_start(&scores)?;
     }
     Ok((set, ranges))
 }
@@ -372,6 +378,7 @@ impl Builder {
             input: None,
             pins: vec![],
             pairs: None,
+            start: None,
         };
         set.group(&self.runs);
         Ok(set)

@@ -33,6 +33,8 @@ pub struct RankSet {
     pub(in crate::data) pins: Vec<u32>,
     /// Features of pairs of documents, where somebody gave them.
     pub(in crate::data) pairs: Option<Arc<DocumentPairs>>,
+    /// The score that each document starts from, where somebody gave it.
+    pub(in crate::data) start: Option<Vec<f64>>,
 }
 
 impl RankSet {
@@ -82,6 +84,7 @@ impl RankSet {
             input: None,
             pins: vec![],
             pairs: None,
+            start: None,
         })
     }
 
@@ -104,6 +107,31 @@ impl RankSet {
         (0..self.rows()).for_each(|row| strings.push(names[self.input_row(row)].as_ref().as_bytes()));
         self.documents = Some(strings);
         Ok(self)
+    }
+
+    /// The same with a score that each document starts from, in the order of the input: what another model says of it.
+    ///
+    /// ```
+    /// let set = ordain::data::synthetic::Levels { queries: 1, documents: 1, ..Default::default() }.make();
+    /// let set = set.with_start(&[0.5, -1.0, 2.0])?;
+    /// assert_eq!(set.start(), Some(&[0.5, -1.0, 2.0][..]));
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
+    pub fn with_start(mut self, scores: &[f64]) -> Result<Self> {
+        let refuse = |expected: String, found: String| Err(Error::Data { expected, found });
+        if scores.len() != self.rows() {
+            return refuse(format!("a start score for each of {} documents", self.rows()), scores.len().to_string());
+        }
+        if let Some((row, score)) = (1..).zip(scores).find(|(_, score)| !score.is_finite()) {
+            return refuse("start scores that are finite".into(), format!("{score} for row {row}"));
+        }
+        self.start = Some((0..self.rows()).map(|row| scores[self.input_row(row)]).collect());
+        Ok(self)
+    }
+
+    /// The score that each document starts from, in stored order, where somebody gave it.
+    pub fn start(&self) -> Option<&[f64]> {
+        self.start.as_deref()
     }
 
     /// A set from rows in any order, row `i` a document of query `of[i]`; the rows of a query are put together, and
@@ -165,6 +193,7 @@ impl RankSet {
         self.features.permute_rows(&from);
         self.grades = take(&self.grades);
         self.weights = self.weights.as_deref().map(take);
+        self.start = self.start.as_deref().map(take);
         self.documents = self.documents.as_ref().map(|documents| documents.permuted(&from));
         if !self.pins.is_empty() {
             self.pins = from.iter().map(|&i| self.pins[i as usize]).collect();
@@ -238,6 +267,7 @@ impl RankSet {
             input: None,
             pins: if self.pins.is_empty() { vec![] } else { rows.iter().map(|&row| self.pins[row as usize]).collect() },
             pairs,
+            start: self.start.as_deref().map(take),
         }
     }
 
@@ -382,7 +412,7 @@ impl RankSet {
         Groups::from(self).pieces()
     }
 
-    /// A digest of all that a fit depends on: queries, grades, weights and features.
+    /// A digest of all that a fit depends on: queries, grades, weights, start scores and features.
     pub fn digest(&self) -> String {
         self.digest_of(false)
     }
@@ -400,6 +430,9 @@ impl RankSet {
             head.extend_from_slice(&n.to_le_bytes());
         }
         self.columns.names.iter().for_each(|name| write_name(name, &mut head));
+        if self.start.is_some() {
+            head.extend_from_slice(b"start");
+        }
         if linked {
             head.extend_from_slice(b"linked");
             self.pairs.iter().for_each(|pairs| pairs.bytes(&mut head));
@@ -410,7 +443,7 @@ impl RankSet {
                 write_name(&self.queries[q], &mut bytes);
                 bytes.extend_from_slice(&(self.span(q).len() as u64).to_le_bytes());
             }
-            for list in [Some(&self.grades), self.weights.as_ref()].into_iter().flatten() {
+            for list in [Some(&self.grades), self.weights.as_ref(), self.start.as_ref()].into_iter().flatten() {
                 bytes.extend(list[rows.clone()].iter().flat_map(|x| x.to_le_bytes()));
             }
             if linked && self.has_documents() {

@@ -1,5 +1,6 @@
 //! Trees in rankers: on top of a linear fit, or alone.
 
+use crate::data::RankSet;
 use crate::data::scale::Scale;
 use crate::error::{Error, Result};
 use crate::method::rank::search::{Drawn, Learner, Point, Search};
@@ -90,7 +91,7 @@ impl Boosting<'_> {
         for (on, held) in &self.parts {
             starts.push(match &linear {
                 Some((_, at)) => search.scores_at(*at, on, &both(on, held))?,
-                None => vec![0.0; set.rows()],
+                None => from_start(set),
             });
         }
         starts.push(match &linear {
@@ -98,7 +99,7 @@ impl Boosting<'_> {
                 let model = &fitted.model;
                 model.scores_with(set, self.units, &model.inputs.scaling(set, self.units))?
             }
-            None => vec![0.0; set.rows()],
+            None => from_start(set),
         });
         let of_parts = self.parts.iter().map(|(on, _)| on.as_slice()).chain([self.units]);
         let lessons: Vec<_> = of_parts.map(|on| learner.lessons(data, on)).collect::<Result<_>>()?;
@@ -189,6 +190,7 @@ impl Boosting<'_> {
             let mut forest = boosted.forest.clone();
             forest.scale(temper);
             let weights = model.score.weights().iter().map(|w| temper * w).collect();
+            model.start = model.start.map(|factor| temper * factor);
             model.score = Score::Trees(TreeScore { weights, forests: vec![forest] });
             facts.report = boosted.report;
         }
@@ -208,7 +210,13 @@ impl Boosting<'_> {
     /// A ranker without anything learned.
     fn bare<L: TreeLearner>(&self, data: &Training<'_, Rank>, learner: &L) -> Ranker {
         let inputs = Inputs::new(&data.set.columns, &data.filled, Scale::None, None);
-        Ranker { inputs, score: Score::Linear(vec![]), places: learner.places(), quadratic: None }
+        Ranker {
+            inputs,
+            score: Score::Linear(vec![]),
+            places: learner.places(),
+            quadratic: None,
+            start: data.set.start().map(|_| 1.0),
+        }
     }
 
     /// What is known of trees alone.
@@ -290,6 +298,11 @@ impl Boosting<'_> {
         }
         Ok((low * high).sqrt())
     }
+}
+
+/// What trees alone start from: the scores of another model if they are given, else 0.
+fn from_start(set: &RankSet) -> Vec<f64> {
+    set.start().map_or_else(|| vec![0.0; set.rows()], <[f64]>::to_vec)
 }
 
 /// The most that scores are multiplied or divided by.

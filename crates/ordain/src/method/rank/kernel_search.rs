@@ -515,7 +515,7 @@ impl<L: KernelLearner> Search<'_, L> {
 
     fn ranker(&self, expansion: Expansion, scale: Scale, scaling: &Scaling) -> Ranker {
         let inputs = Inputs::new(&self.data.set.columns, &self.data.filled, scale, scaling.global());
-        Ranker { inputs, score: Score::Kernel(expansion), places: vec![], quadratic: None }
+        Ranker { inputs, score: Score::Kernel(expansion), places: vec![], quadratic: None, start: None }
     }
 
     fn fitted(&self, (set, units): Units, outcome: Outcome, chosen: Option<Chosen>, refit: bool) -> Fitted<Rank> {

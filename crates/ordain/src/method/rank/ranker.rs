@@ -26,6 +26,8 @@ pub struct Ranker {
     pub places: Vec<f64>,
     /// Links between items, of a model that has them: the order of a query is then not a sort by scores.
     pub quadratic: Option<Quadratic>,
+    /// What the score that a document starts from is multiplied by before it is added, of a model that was fitted on such scores.
+    pub start: Option<f64>,
 }
 
 /// What a ranker says of one query.
@@ -69,14 +71,16 @@ impl Model<Rank> for Ranker {
             quadratic.fits(d) && (likely || self.places.is_empty() && quadratic.order == GivenOrder::Best)
         };
         let sized = self.score.fits(d) && self.quadratic.as_ref().is_none_or(linked);
-        match self.inputs.fits() && worth && sized && self.inputs.scale != Scale::Matched {
+        let starts = self.start.is_none_or(|factor| factor.is_finite() && factor > 0.0);
+        match self.inputs.fits() && worth && sized && starts && self.inputs.scale != Scale::Matched {
             true => Ok(()),
             false => Err(Error::Data { expected: "a ranker whose parts fit".into(), found: "another".into() }),
         }
     }
 
     /// Refuses queries without a scorer: a model with a scorer for each query (`blocks=true`) knows no other. Refuses known places where
-    /// they would change nothing, and a set without links between documents if it was fitted with them. The names that it does not know are
+    /// they would change nothing, a set without links between documents or without start scores if it was fitted with them, and start scores
+    /// if it was not. The names that it does not know are
     /// items without a bias and without links.
     fn adapt(&self, set: &mut Cow<'_, RankSet>) -> Result<Vec<String>> {
         self.check_queries(set, &set.all())?;
@@ -85,6 +89,22 @@ impl Model<Rank> for Ranker {
                 expected: "a model with links for places that are known beforehand (quadrank)".into(),
                 found: "one that sorts by scores".into(),
             });
+        }
+        match (self.start.is_some(), set.start().is_some()) {
+            (true, false) => {
+                return Err(Error::Data {
+                    expected: "the start scores of these rows (--start FILE; init_score in Python), because the model adds trees to such scores"
+                        .into(),
+                    found: "none".into(),
+                });
+            }
+            (false, true) => {
+                return Err(Error::Data {
+                    expected: "no start scores, because the model was fitted without them".into(),
+                    found: "some".into(),
+                });
+            }
+            _ => {}
         }
         let Some(quadratic) = &self.quadratic else { return Ok(vec![]) };
         if let Some(pairs) = &quadratic.pairs
@@ -145,7 +165,10 @@ impl Ranker {
             _ => return None,
         };
         let bounds = [0, features.rows()];
-        let fits = self.score.is_linear() && self.quadratic.is_none() && self.score.fits(features.cols());
+        let fits = self.score.is_linear()
+            && self.quadratic.is_none()
+            && self.start.is_none()
+            && self.score.fits(features.cols());
         fits.then(|| self.score.units(Groups::new(features, &bounds), &[0], &scaling, |_| ""))
     }
 
@@ -178,6 +201,10 @@ impl Ranker {
         let mut scores = self.score.units(set.into(), units, scaling, |q| set.query(q));
         if let Some(quadratic) = &self.quadratic {
             units.iter().for_each(|&q| quadratic.add_biases(set, q as usize, &mut scores[set.span(q as usize)]));
+        }
+        if let (Some(factor), Some(start)) = (self.start, set.start()) {
+            let rows = units.iter().flat_map(|&q| set.span(q as usize));
+            rows.for_each(|row| scores[row] += factor * start[row]);
         }
         self.finite(set, 0, &scores)?;
         Ok(scores)
@@ -235,6 +262,9 @@ impl Ranker {
         self.score.unit(&rows, 0, set.query(q), &mut scores, &mut Work::default());
         if let Some(quadratic) = &self.quadratic {
             quadratic.add_biases(set, q, &mut scores);
+        }
+        if let (Some(factor), Some(start)) = (self.start, set.start()) {
+            scores.iter_mut().zip(&start[set.span(q)]).for_each(|(score, start)| *score += factor * start);
         }
         self.finite(set, set.span(q).start, &scores)?;
         Ok(scores)
@@ -384,6 +414,7 @@ mod tests {
             score: Score::Linear((0..set.features.cols()).map(|j| (j as f64).sin()).collect()),
             places: vec![1.0, 0.5],
             quadratic: None,
+            start: None,
         }
     }
 

@@ -222,6 +222,10 @@ impl Method<Rank> for RankMatch {
         !self.trees.starts_linear()
     }
 
+    fn takes_start(&self) -> bool {
+        !self.trees.starts_linear()
+    }
+
     fn written(&self) -> Written {
         let asked = self.trees.asked_beside(self.choices().asked());
         Written { asked, settings: self.used() }

@@ -288,6 +288,10 @@ impl Method<Rank> for RankSvm {
         !self.trees.starts_linear()
     }
 
+    fn takes_start(&self) -> bool {
+        !self.trees.starts_linear()
+    }
+
     fn chooses_by(&self) -> Metric {
         CHOOSES_BY
     }

@@ -398,7 +398,7 @@ impl<'a, L: Learner> Search<'a, L> {
     fn ranker(&self, mut theta: Vec<f64>, drawn: &Drawn<L::Examples>, scale: Scale, scaling: &Scaling) -> Ranker {
         let inputs = Inputs::new(&self.data.set.columns, &self.data.filled, scale, scaling.global());
         let quadratic = self.learner.quadratic(&mut theta, &drawn.examples);
-        Ranker { inputs, score: Score::Linear(theta), places: self.learner.places(), quadratic }
+        Ranker { inputs, score: Score::Linear(theta), places: self.learner.places(), quadratic, start: None }
     }
 
     fn fitted(
