@@ -72,9 +72,10 @@ pub struct Boosted {
     pub forest: Forest,
     /// The mean worth of held-out units after so many rounds, from 0 on; empty where nothing was held out.
     pub curve: Vec<f64>,
-    /// What each held-out unit is worth at the start, and with the trees that were chosen: the mean over rounds nearby.
+    /// What each held-out unit is worth at the start, and with as many trees as are best for the *other* units (in fifths): a fair
+    /// judgement of the trees, since a unit that helps to choose their number finds them better than they are.
     pub worth: [Vec<f64>; 2],
-    /// The mean of the latter; minus infinity where nothing was held out.
+    /// The mean worth of all units with the trees that were chosen, over rounds nearby; minus infinity where nothing was held out.
     pub best: f64,
     /// The scores of the held rows of each course with the trees that were chosen.
     pub held: Vec<Vec<f64>>,
@@ -159,8 +160,9 @@ impl Boost {
         };
         forest.truncate(best);
         let report = Report { iterations: best, objective, gradient: 0.0, gap: None, rounds: None, stop };
-        let Curve { means, start, at_best, best_mean, .. } = curve;
-        Ok(Boosted { forest, curve: means, worth: [start, at_best], best: best_mean, held, report, courses })
+        let fair = curve.fair();
+        let Curve { means, start, best_mean, .. } = curve;
+        Ok(Boosted { forest, curve: means, worth: [start, fair], best: best_mean, held, report, courses })
     }
 }
 
@@ -177,13 +179,24 @@ struct Curve {
     /// The best round by the mean over its neighbours; 0 where no tree is worth it.
     best: usize,
     best_mean: f64,
-    at_best: Vec<f64>,
+    /// Stretches of units, each with the worth that its units have at the round that is best for all others.
+    fifths: Vec<Fifth>,
 }
+
+/// Units that have no say in how many trees they are judged with.
+struct Fifth {
+    units: Range<usize>,
+    best_of_others: f64,
+    own: Vec<f64>,
+}
+
+/// Stretches of held-out units.
+const FIFTHS: usize = 5;
 
 impl Default for Curve {
     fn default() -> Self {
         let (means, recent) = (vec![], VecDeque::new());
-        Self { means, start: vec![], recent, best: 0, best_mean: f64::NEG_INFINITY, at_best: vec![] }
+        Self { means, start: vec![], recent, best: 0, best_mean: f64::NEG_INFINITY, fifths: vec![] }
     }
 }
 
@@ -191,8 +204,18 @@ impl Curve {
     fn start(&mut self, worth: Vec<f64>) {
         self.best_mean = mean(&worth);
         self.means.push(self.best_mean);
-        self.at_best.clone_from(&worth);
+        let cut = |k: usize| k * worth.len() / FIFTHS;
+        let fifth = |k: usize| {
+            let units = cut(k)..cut(k + 1);
+            Fifth { best_of_others: mean_without(&worth, &units), own: worth[units.clone()].to_vec(), units }
+        };
+        self.fifths = (0..FIFTHS).map(fifth).collect();
         self.start = worth;
+    }
+
+    /// What each unit is worth with as many trees as are best for others.
+    fn fair(&self) -> Vec<f64> {
+        self.fifths.iter().flat_map(|fifth| fifth.own.iter().copied()).collect()
     }
 
     /// One more round: the one [`NEAR`] rounds before it has all its neighbours now.
@@ -217,6 +240,7 @@ impl Curve {
             }
             if take_last {
                 self.best_mean = f64::NEG_INFINITY;
+                self.fifths.iter_mut().for_each(|fifth| fifth.best_of_others = f64::NEG_INFINITY);
             }
             self.judge(round);
         }
@@ -231,9 +255,22 @@ impl Curve {
         }
         let mean = mean(&near);
         if mean > self.best_mean {
-            (self.best, self.best_mean, self.at_best) = (round, mean, near);
+            (self.best, self.best_mean) = (round, mean);
+        }
+        for fifth in &mut self.fifths {
+            let others = mean_without(&near, &fifth.units);
+            if others > fifth.best_of_others {
+                fifth.best_of_others = others;
+                fifth.own.copy_from_slice(&near[fifth.units.clone()]);
+            }
         }
     }
+}
+
+/// The mean of all values but some.
+fn mean_without(values: &[f64], without: &Range<usize>) -> f64 {
+    let rest = values.len() - without.len();
+    (values[..without.start].iter().sum::<f64>() + values[without.end..].iter().sum::<f64>()) / rest.max(1) as f64
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -405,4 +442,44 @@ fn forests(state: &State, courses: usize, columns: usize) -> Option<Vec<Forest>>
         Forest::new(parts, columns).ok()
     };
     (0..courses).map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The best round and the fair worth of units against a plain loop over all rounds, which keeps everything.
+    #[test]
+    fn units_are_judged_by_the_rounds_that_others_choose() {
+        let mut random = Random::new(3);
+        for case in 0..60 {
+            let (units, rounds) = (7 + case % 11, 1 + random.below(40));
+            let all: Vec<Vec<f64>> =
+                (0..=rounds).map(|r| (0..units).map(|_| random.uniform() + (r as f64 / 9.0).sin()).collect()).collect();
+            let mut curve = Curve::default();
+            curve.start(all[0].clone());
+            all[1..].iter().for_each(|worth| curve.add(worth.clone()));
+            curve.finish(false);
+            let near = |r: usize, unit: usize| match r {
+                0 => all[0][unit],
+                _ => {
+                    let window = r.saturating_sub(NEAR).max(1)..=(r + NEAR).min(rounds);
+                    let count = window.clone().count() as f64;
+                    window.map(|s| all[s][unit]).sum::<f64>() / count
+                }
+            };
+            let best = |judges: &[usize]| {
+                let worth = |r: usize| judges.iter().map(|&unit| near(r, unit)).sum::<f64>();
+                (0..=rounds).fold(0, |best, r| if worth(r) > worth(best) + 1e-12 { r } else { best })
+            };
+            assert_eq!(curve.best, best(&(0..units).collect::<Vec<_>>()), "case {case}");
+            let fair = curve.fair();
+            for k in 0..FIFTHS {
+                let own = k * units / FIFTHS..(k + 1) * units / FIFTHS;
+                let others: Vec<usize> = (0..units).filter(|unit| !own.contains(unit)).collect();
+                let round = best(&others);
+                own.for_each(|unit| assert!((fair[unit] - near(round, unit)).abs() < 1e-12, "case {case}"));
+            }
+        }
+    }
 }
