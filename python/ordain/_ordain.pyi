@@ -122,6 +122,17 @@ class Ranker:
         threads: int | None,
         known: _Known = None,
     ) -> list[str]: ...
+    def importances(
+        self,
+        x: _Rows,
+        names: _Names,
+        qid: _Ids | None,
+        y: _Doubles,
+        by: tuple[str, str],
+        draws: int,
+        threads: int | None,
+        known: _Known = None,
+    ) -> list[tuple[str, float, float, float]]: ...
 
 @final
 class Annotator:

@@ -369,6 +369,28 @@ class Ranker(Estimator):
         what = ("above", "below", "difference", "weight", "contribution")
         return {"feature": named} | {w: np.array(v, dtype=np.float64) for w, v in zip(what, columns[1:], strict=True)}
 
+    def importances(self, X: Any, y: Any, qid: Any = None, *, draws: int = 3) -> dict[str, np.ndarray[Any, Any]]:
+        """What each feature is worth on these data, the most important first.
+
+        The values of a feature are exchanged between whole queries, and `loss` is by how much the metric `choose_by`
+        falls: the mean over queries and over `draws` exchanges, with the ends of its 95 % interval over queries.
+        """
+        return self._importances(X, y, qid, draws, None)
+
+    def _importances(
+        self, X: Any, y: Any, qid: Any, draws: int, known: dict[str, Any] | None
+    ) -> dict[str, np.ndarray[Any, Any]]:
+        if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < 1:
+            raise ValueError(f"draws: expected a whole number above 0, found {draws!r}")
+        model = self._fitted()
+        y = X[y] if isinstance(y, str) else y
+        rows, names, queries = self._asked(X, qid, True)
+        grades, by = column(y, "y", self._table(X, self.columns_).shape[0]), (self.choose_by, self.convention)
+        all_ = model.importances(rows, names, queries, grades, by, int(draws), self.n_threads, known)
+        columns = list(zip(*all_, strict=True))
+        found = {"feature": np.array(columns[0], dtype=object)}
+        return found | {w: np.array(v) for w, v in zip(("loss", "low", "high"), columns[1:], strict=True)}
+
     @property
     def coef_(self) -> Doubles:
         """The weights on scaled features; a model with a kernel has none."""
@@ -434,6 +456,12 @@ class TreeRanker(Ranker):
     ) -> dict[str, np.ndarray[Any, Any]]:
         """As `Ranker.explain`; what the scores of the other model add is the rest of the difference."""
         return self._explain(X, qid, above, below, self._start(X, init_score))
+
+    def importances(
+        self, X: Any, y: Any, qid: Any = None, *, draws: int = 3, init_score: Any = None
+    ) -> dict[str, np.ndarray[Any, Any]]:
+        """As `Ranker.importances`, with `init_score` as in `predict`."""
+        return self._importances(X, y, qid, draws, self._start(X, init_score))
 
 
 class RankSVM(TreeRanker):

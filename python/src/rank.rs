@@ -5,10 +5,11 @@ use crate::model::{Run, lines, method, model_methods};
 use crate::raised;
 use crate::work::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
-use ordain::answer::{Answers, Want};
+use ordain::answer::{Answers, Want, importances};
 use ordain::data::scale::Scale;
 use ordain::data::{Missing, RankSet};
 use ordain::method::{AnyMethod, Rank};
+use ordain::metric::{Convention, Metric};
 use ordain::task::{Fitted, Model, Ready, Task};
 use pyo3::prelude::*;
 use rayon::prelude::*;
@@ -267,6 +268,34 @@ impl Ranker {
         let ready = self.ready(&x, names, qid.as_ref(), known.as_ref())?;
         let want = Want { top, probabilities };
         lines(&work(py, threads, || Rank::predict(&self.fitted.model, &ready, &ready.set().all(), want))?)
+    }
+
+    /// What each feature is worth by a metric: its name, the mean loss, and the ends of its interval.
+    #[pyo3(signature = (x, names, qid, y, by, draws, threads, known = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn importances(
+        &self,
+        py: Python<'_>,
+        x: Rows<'_>,
+        names: Option<Vec<String>>,
+        qid: Option<Ids<'_>>,
+        y: PyReadonlyArray1<'_, f64>,
+        by: (String, String),
+        draws: NonZeroUsize,
+        threads: Option<NonZeroUsize>,
+        known: Option<Known<'_>>,
+    ) -> PyResult<Vec<(String, f64, f64, f64)>> {
+        let metric: Metric = by.0.parse().map_err(raised)?;
+        let convention: Convention = by.1.parse().map_err(raised)?;
+        let ready = self.ready(&x, names, qid.as_ref(), known.as_ref())?;
+        let (mut set, grades) = (ready.set().clone(), y.as_slice()?);
+        set.grades = (0..set.rows()).map(|row| grades[set.input_row(row)]).collect();
+        set.graded = true;
+        let model = &self.fitted.model;
+        let ready = model.prepare_owned(set).map_err(raised)?;
+        let all =
+            work(py, threads, || importances::<Rank>(model, &ready, metric, &convention, draws.get(), |_| Ok(())))?;
+        Ok(all.into_iter().map(|one| (one.feature, one.mean, one.low, one.high)).collect())
     }
 
     /// Whether a score depends on the query that a document stands in.

@@ -34,6 +34,19 @@ def test_trees_see_products_and_say_so() -> None:
         _ = linear.feature_importances_
 
 
+def test_importances_are_losses_by_exchange_between_queries() -> None:
+    X, y, qid = products()
+    model = RankSVM(scorer="trees", rounds=40, leaves=15, rate=0.2).fit(X, y, qid=qid)
+    found = model.importances(X, y, qid)
+    assert set(found["feature"][:2]) == {"1", "2"}
+    assert found["loss"][1] > 0.05 > abs(found["loss"][2:]).max() - 0.05
+    assert (found["low"] <= found["loss"]).all()
+    assert (found["loss"] <= found["high"]).all()
+    assert (model.importances(X, y, qid)["loss"] == found["loss"]).all()
+    with pytest.raises(ValueError, match="draws"):
+        model.importances(X, y, qid, draws=0)
+
+
 def test_reasons_add_up_and_pickles_keep_trees() -> None:
     import pickle
 

@@ -245,6 +245,9 @@ pub(crate) struct Evaluate {
     /// Every query, item or problem by itself too
     #[arg(long)]
     pub(crate) per_query: bool,
+    /// What each feature is worth to the model: by how much ndcg@10 (else the first metric) gets worse when its values are exchanged between queries, items or problems, the mean of three draws
+    #[arg(long, conflicts_with_all = ["scores", "feature", "run"])]
+    pub(crate) importance: bool,
     /// Of a model by quadrank: places that are known beforehand, a table with the columns qid, docid and place (from 1)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scores", "feature", "run"])]
     pub(crate) pin: Option<PathBuf>,

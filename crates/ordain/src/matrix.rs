@@ -218,6 +218,41 @@ impl Features {
         }
     }
 
+    /// Puts other values into column `j`, one for each row. O(rows) where dense, O(values) where sparse.
+    ///
+    /// ```
+    /// use ordain::matrix::{Csr, Features};
+    /// let mut x = Features::Sparse(Csr::new(vec![1, 2], vec![0, 2], vec![5.0, 6.0], 3));
+    /// x.replace_column(2, &[1.0, 0.0]);
+    /// assert_eq!((x.value(0, 0), x.value(0, 2), x.value(1, 2)), (5.0, 1.0, 0.0));
+    /// ```
+    pub fn replace_column(&mut self, j: usize, new: &[f32]) {
+        match self {
+            Self::Dense(m) => {
+                let cols = m.cols();
+                m.values_mut().chunks_exact_mut(cols).zip(new).for_each(|(row, x)| row[j] = *x);
+            }
+            Self::Sparse(m) => {
+                let (mut ends, mut columns, mut values) = (vec![], vec![], vec![]);
+                for (i, &x) in new.iter().enumerate() {
+                    let (own, old) = m.row(i);
+                    let at = own.partition_point(|&column| (column as usize) < j);
+                    let after = at + usize::from(own.get(at) == Some(&(j as u32)));
+                    columns.extend_from_slice(&own[..at]);
+                    values.extend_from_slice(&old[..at]);
+                    if x != 0.0 {
+                        columns.push(j as u32);
+                        values.push(x);
+                    }
+                    columns.extend_from_slice(&own[after..]);
+                    values.extend_from_slice(&old[after..]);
+                    ends.push(values.len());
+                }
+                *m = Csr::new(ends, columns, values, m.cols);
+            }
+        }
+    }
+
     /// Puts row `from[i]` at place `i` for every `i`; `from` is a permutation of the rows. In place where dense.
     pub fn permute_rows(&mut self, from: &[u32]) {
         match self {

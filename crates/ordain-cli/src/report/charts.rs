@@ -330,7 +330,15 @@ pub(super) fn features(report: &Report) -> Option<Section> {
         let title = format!("Weights of {}", short(&m.label, 200));
         weights(title, &m.features, 18, short(&m.label, 200))
     };
-    let groups = vec![(String::new(), report.methods.iter().filter_map(bars).collect::<Vec<_>>())];
+    let gains = |m: &MethodPart| {
+        let title = format!("Trees of {}", short(&m.label, 200));
+        let caption = format!("{}, trees: the share of each feature in what splits gain", short(&m.label, 200));
+        let mut figure = weights(title, &m.gains, 18, caption)?;
+        figure.x_label = "share of the gain".into();
+        Some(figure)
+    };
+    let figures = |m| [bars(m), gains(m)].into_iter().flatten();
+    let groups = vec![(String::new(), report.methods.iter().flat_map(figures).collect::<Vec<_>>())];
     (!groups[0].1.is_empty()).then(|| Section { kind: "features", groups, ..Section::default() })
 }
 

@@ -104,6 +104,8 @@ pub(crate) struct MethodPart {
     pub(crate) choices: Vec<ChoicePart>,
     /// Strongest features of the model (of the first fold), by absolute weight, largest first: name and weight.
     pub(crate) features: Vec<(String, f64)>,
+    /// What splits of trees by each feature gain, as a share (of the first fold), largest first.
+    pub(crate) gains: Vec<(String, f64)>,
     /// Labels that are linked with all others (of the first fold), and the strongest of these links.
     pub(crate) core: Vec<String>,
     pub(crate) links: Vec<(String, f64)>,

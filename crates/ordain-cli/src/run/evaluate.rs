@@ -1,7 +1,7 @@
 //! `ordain evaluate`: a model, scores, one feature or a TREC run beside the truth.
 
 use super::compare::Round;
-use super::{check_output, each_model, files};
+use super::{check_output, each_model, files, followed};
 use crate::args::Evaluate;
 use crate::plan::{self, Measures, Usage};
 use crate::report::{Cell, MethodPart, Report};
@@ -9,15 +9,23 @@ use crate::screen::{Screen, four, table};
 use crate::show::{self, Given, Show, left_out};
 use anyhow::Result;
 use ordain::Error;
-use ordain::answer::{curve_metrics, measured, strongest};
+use ordain::answer::{Importance, Importances, curve_metrics, importances, measured, strongest};
 use ordain::data::{self, Holds, LabelSet, MatchSet, RankSet, Split, trec, write_whole};
 use ordain::method::{Annotate, Match, Matcher, Rank};
 use ordain::metric::{self, Convention, Evaluation, Kind, LabelScores, Metric};
+use ordain::score::Score;
+use ordain::solver::run::Watch;
 use ordain::task::{DataSet, Fitted, Model, Task, Words};
 use std::path::{Path, PathBuf};
 
 /// Features of a model that a report shows.
 const FEATURES: usize = 15;
+
+/// Features whose importance is printed.
+const SHOWN: usize = 20;
+
+/// Draws of an importance.
+const DRAWS: usize = 3;
 
 /// What is measured, from wherever it comes.
 pub(super) struct Subject<'a> {
@@ -35,6 +43,8 @@ pub(super) struct Subject<'a> {
     pub(super) labels: usize,
     /// What a report shows beside figures.
     pub(super) part: &'a dyn Fn(&Evaluation) -> Result<MethodPart>,
+    /// What each feature is worth, of a model.
+    pub(super) importances: Option<&'a dyn Fn(Metric, &Convention) -> Result<Vec<Importance>>>,
 }
 
 pub(super) fn run(args: &Evaluate, screen: &Screen) -> Result<()> {
@@ -81,9 +91,14 @@ fn measure(subject: &Subject, measures: &Measures, args: &Evaluate, screen: &Scr
         write_whole(path, |out| out.write_all(html.as_bytes()))?;
         screen.say(&format!("wrote {}", path.display()));
     }
+    let by = measures.metrics[watched(&measures.metrics)];
+    let worth = subject.importances.filter(|_| args.importance);
+    let worth = worth.map(|importances| importances(by, &measures.convention)).transpose()?;
     if screen.json {
         let names = args.per_query.then_some(subject.name);
-        return screen.answer(&measured(subject.words, &measures.convention, subject.len, &result, names));
+        let mut answer = measured(subject.words, &measures.convention, subject.len, &result, names);
+        answer.importances = worth.map(|all| Importances { metric: by.to_string(), features: all });
+        return screen.answer(&answer);
     }
     let mut text = String::new();
     if args.per_query {
@@ -118,6 +133,18 @@ fn measure(subject: &Subject, measures: &Measures, args: &Evaluate, screen: &Scr
         (subject.remarks)(&measures.metrics).into_iter().map(|line| line + "\n").collect::<String>(),
     );
     text += &show::reliability(&result).unwrap_or_default();
+    if let Some(all) = worth {
+        let cell = |x: f64| format!("{x:+.4}");
+        let row = |one: &Importance| {
+            vec![one.feature.clone(), cell(one.mean), format!("[{}, {}]", cell(one.low), cell(one.high))]
+        };
+        let rows: Vec<Vec<String>> = all.iter().take(SHOWN).map(row).collect();
+        text += &format!("\nwhat {by} loses if a feature is exchanged between {}:\n", subject.words.unit[1]);
+        text += &table(&["feature", "loss", "95 % interval"].map(str::to_owned), &rows);
+        if all.len() > SHOWN {
+            text += &format!("and {} more (--json has all)\n", all.len() - SHOWN);
+        }
+    }
     screen.data(&text)
 }
 
@@ -159,6 +186,15 @@ fn of_model<T: Round>(
         skipped: T::skipped,
         labels: T::labels(set),
         part: &|result| T::part(&fitted.model, &ready, result),
+        importances: Some(&|metric, by| {
+            let exchange = |watch: &Watch| {
+                importances::<T>(&fitted.model, &ready, metric, by, DRAWS, |done| {
+                    (watch.tell)(done, "exchanging features");
+                    if watch.stopped() { Err(Error::Interrupted) } else { Ok(()) }
+                })
+            };
+            Ok(followed(screen, exchange)?)
+        }),
     };
     measure(&subject, &measures, args, screen)
 }
@@ -186,6 +222,7 @@ fn trec_run(path: &Path, qrels: &Path, args: &Evaluate, screen: &Screen) -> Resu
         skipped: Rank::skipped,
         labels: 0,
         part: &nothing,
+        importances: None,
     };
     measure(&subject, &measures, args, screen)
 }
@@ -216,6 +253,7 @@ fn ranked(set: &RankSet, label: String, scores: &[f64], args: &Evaluate, screen:
         skipped: Rank::skipped,
         labels: 0,
         part: &nothing,
+        importances: None,
     };
     measure(&subject, &measures, args, screen)
 }
@@ -256,6 +294,7 @@ fn scores_of_labels(data: &[PathBuf], file: &Path, args: &Evaluate, screen: &Scr
         skipped: Annotate::skipped,
         labels: set.labels.len(),
         part: &nothing,
+        importances: None,
     };
     measure(&subject, &measures, args, screen)
 }
@@ -276,6 +315,7 @@ fn matched_by_feature(data: &[PathBuf], feature: &str, args: &Evaluate, screen: 
         skipped: Match::skipped,
         labels: 0,
         part: &|result| Match::part(&matcher, &ready, result).map(|part| MethodPart { features: vec![], ..part }),
+        importances: None,
     };
     measure(&subject, &measures, args, screen)
 }
@@ -294,6 +334,13 @@ fn one_feature(set: &MatchSet, feature: &str) -> Result<Matcher> {
 /// The strongest features of a linear model, for a report.
 pub(super) fn features(columns: &data::Columns, weights: &[f64]) -> Vec<(String, f64)> {
     strongest(columns, weights, FEATURES)
+}
+
+/// The features by which trees gain most, for a report; none without trees.
+pub(super) fn gains(columns: &data::Columns, score: &Score) -> Vec<(String, f64)> {
+    let mut all = score.gains().map_or(vec![], |gains| strongest(columns, &gains, FEATURES));
+    all.retain(|(_, gain)| *gain > 0.0);
+    all
 }
 
 /// One score per row of the input, put into stored order.

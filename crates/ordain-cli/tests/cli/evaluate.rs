@@ -192,3 +192,23 @@ fn several_files_and_a_folder_of_parts_are_one() {
     }
     assert_eq!(evaluate(&[&place.at("parts")]), expected);
 }
+
+#[test]
+fn importances_of_features_are_printed_and_in_the_json() {
+    let place = Place::trained();
+    let (model, test) = (place.at("model.ordain"), place.at("test.txt"));
+    let text = well(&["evaluate", &model, &test, "--importance"]).out;
+    assert!(text.contains("what ndcg@10 loses if a feature is exchanged between queries:"), "{text}");
+    let said = well(&["evaluate", &model, &test, "--importance", "--json"]).json();
+    assert_eq!(said["importances"]["metric"], "ndcg@10");
+    let all = said["importances"]["features"].as_array().unwrap();
+    let means: Vec<f64> = all.iter().map(|one| number(&one["mean"])).collect();
+    assert!(means[0] > 0.0 && means.is_sorted_by(|a, b| a >= b));
+    assert!(well(&["evaluate", &model, &test, "--json"]).json().get("importances").is_none());
+    ordain(&["evaluate", &test, "--feature", "1", "--importance"]).code(2);
+    // trees stand in a report by what their splits gain
+    let (trees, page) = (place.at("trees.ordain"), place.at("trees.html"));
+    well(&["fit", "ranksvm[scorer=trees,rounds=5]", &place.at("train.txt"), "-o", &trees]);
+    well(&["evaluate", &trees, &test, "--report", &page]);
+    assert!(place.read("trees.html").contains("share of the gain"));
+}

@@ -1,6 +1,6 @@
 //! Evaluations.
 
-use super::Named;
+use super::{Importance, Named};
 use crate::metric::calibration::Calibration;
 use crate::metric::{Convention, Evaluation, Kind, Metric};
 use crate::task::Words;
@@ -50,6 +50,9 @@ pub struct Measured {
     /// How the probabilities of edges come true, if a metric asks for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Value>,
+    /// What each feature is worth, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub importances: Option<Importances>,
     /// Every unit by itself, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_query: Option<Vec<Named<Value>>>,
@@ -79,8 +82,18 @@ pub fn measured(
         skipped: result.skipped(),
         metrics: Named(metrics),
         calibration,
+        importances: None,
         per_query: names.map(|name| (0..units).map(|q| row(q, name)).collect()),
     }
+}
+
+/// What each feature is worth by one metric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Importances {
+    /// The metric.
+    pub metric: String,
+    /// Every feature, the most important first.
+    pub features: Vec<Importance>,
 }
 
 /// How probabilities come true.

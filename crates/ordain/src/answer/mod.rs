@@ -21,6 +21,7 @@ mod compare;
 mod evaluate;
 mod explain;
 mod fit;
+mod importance;
 mod inspect;
 mod predict;
 
@@ -28,12 +29,13 @@ pub use compare::{
     AskedCells, Compared, ComparedMethod, Difference, FoldCell, Seconds, best_and_level, best_of, differences,
     differences_in,
 };
-pub use evaluate::{BOOTSTRAP, Bin, Cell, Measured, Reliability, cells, curve_metrics, measured};
+pub use evaluate::{BOOTSTRAP, Bin, Cell, Importances, Measured, Reliability, cells, curve_metrics, measured};
 pub use explain::{
     ContributionPart, DocumentPart, EdgeExplanation, EdgePart, LabelExplanation, LabelPart, RankExplanation,
     ReasonPart, TakenPart, UnmatchedPart,
 };
 pub use fit::{FitAnswer, FloorPart, LabelFit, MatchFit, RankFit};
+pub use importance::{Importance, importances};
 pub use inspect::{
     LabelCounts, LabelModel, LabelSetFacts, LabelsPerItem, LinkPart, MatchModel, MatchSetFacts, NumberOfLabels,
     PairFacts, QuadraticFacts, RankModel, RankSetFacts, SidesFacts, Spread, SumsPart, strongest,

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::matrix::Features;
 use std::borrow::Cow;
 use std::fmt::Debug;
+use std::ops::Range;
 
 /// A set of units, numbered from 0: queries, items or problems. Each has rows of features.
 pub trait DataSet: Clone + Debug + PartialEq + Send + Sync {
@@ -22,6 +23,10 @@ pub trait DataSet: Clone + Debug + PartialEq + Send + Sync {
     fn find(&self, wanted: &str) -> Result<usize>;
     /// One row each.
     fn features(&self) -> &Features;
+    /// The same, to be changed.
+    fn features_mut(&mut self) -> &mut Features;
+    /// The rows of a unit.
+    fn span(&self, unit: usize) -> Range<usize>;
     /// The names of the columns.
     fn columns(&self) -> &Columns;
     /// Refuses a set without a truth to learn from or to measure by.
@@ -71,6 +76,12 @@ macro_rules! data_set {
             }
             fn features(&self) -> &Features {
                 &self.features
+            }
+            fn features_mut(&mut self) -> &mut Features {
+                &mut self.features
+            }
+            fn span(&self, unit: usize) -> Range<usize> {
+                self.span(unit)
             }
             fn columns(&self) -> &Columns {
                 &self.columns

@@ -5,10 +5,11 @@
 use crate::cases::cases;
 use ordain::data::scale::Affine;
 use ordain::data::synthetic::{Linkage, Scenes, Synthetic};
-use ordain::data::{DataSet, LabelSet, MatchSet};
+use ordain::data::{DataSet, LabelSet, MatchSet, RankSet};
 use ordain::kernel::{Expansion, Form, Kernel, Part};
-use ordain::matrix::Matrix;
+use ordain::matrix::{Csr, Features, Matrix};
 use ordain::method::{Annotate, CStar, Match, MatchMethod, Rank, RankMethod};
+use ordain::metric::Convention;
 use ordain::model_file::{from_bytes, to_bytes};
 use ordain::random::Random;
 use ordain::score::Score;
@@ -210,4 +211,44 @@ fn scores_that_do_not_fit_are_refused() {
     let mut fitted = method.fit(&Training::new(&set, &set.all()), &Watch::NOBODY).unwrap();
     fitted.model.score = Score::Linear(vec![1.0]);
     assert!(from_bytes::<Rank>(&to_bytes(&fitted), Path::new("m")).is_err());
+}
+
+/// What a feature is worth: nothing if the model does not use it, the same of dense and sparse rows, and equal to a plain loop.
+#[test]
+fn importances_are_losses_by_exchange() {
+    use ordain::answer::importances;
+    let mut set = Synthetic { queries: 30, documents: (1, 12), features: 5, ..Synthetic::default() }.make();
+    let fitted = "ranksvm[scale=query,lambda=0.1]".parse::<RankMethod>().unwrap();
+    let mut fitted = fitted.fit(&Training::new(&set, &set.all()), &Watch::NOBODY).unwrap();
+    let mut weights = fitted.model.score.weights().to_vec();
+    weights[2] = 0.0;
+    fitted.model.score = Score::Linear(weights.clone());
+    let (metric, by) = ("ndcg@10".parse().unwrap(), Convention::STANDARD);
+    let of = |set: &RankSet| {
+        let ready = fitted.model.prepare(set).unwrap();
+        importances::<Rank>(&fitted.model, &ready, metric, &by, 2, |_| Ok(())).unwrap()
+    };
+    let found = of(&set);
+    assert!(found.iter().all(|one| one.low <= one.mean && one.mean <= one.high));
+    let unused = found.iter().find(|one| one.feature == set.columns.names[2]).unwrap();
+    assert_eq!((unused.mean, unused.low, unused.high), (0.0, 0.0, 0.0));
+    let strongest = (0..5).max_by(|&a, &b| weights[a].abs().total_cmp(&weights[b].abs())).unwrap();
+    assert_eq!(found[0].feature, set.columns.names[strongest]);
+    // rows that are stored sparsely
+    let (mut ends, mut columns, mut values) = (vec![], vec![], vec![]);
+    for row in 0..set.rows() {
+        set.features.each(row, |j, x| {
+            columns.push(j as u32);
+            values.push(x);
+        });
+        ends.push(values.len());
+    }
+    set.features = Features::Sparse(Csr::new(ends, columns, values, 5));
+    for (a, b) in found.iter().zip(&of(&set)) {
+        assert!(a.feature == b.feature && (a.mean - b.mean).abs() < 1e-9, "{a:?} {b:?}");
+    }
+    let stopped = importances::<Rank>(&fitted.model, &fitted.model.prepare(&set).unwrap(), metric, &by, 1, |done| {
+        if done > 0.3 { Err(ordain::Error::Interrupted) } else { Ok(()) }
+    });
+    assert!(matches!(stopped, Err(ordain::Error::Interrupted)));
 }

@@ -4,7 +4,7 @@ use super::{Cut, Entry, Protocol, Round, Rounds, three};
 use crate::args::Compare;
 use crate::plan::Usage;
 use crate::report::MethodPart;
-use crate::run::evaluate::features;
+use crate::run::evaluate::{features, gains};
 use crate::screen::Screen;
 use crate::show::{measurable, pictures, warn_approximate};
 use anyhow::Result;
@@ -63,6 +63,7 @@ impl Round for Match {
         let calibration = (!result.calibration.is_empty()).then(|| Calibration::joined(&result.calibration));
         Ok(MethodPart {
             features: features(&model.inputs.columns, model.score.weights()),
+            gains: gains(&model.inputs.columns, &model.score),
             reliability: calibration.map(|calibration| Reliability::of(None, &calibration)),
             pictures: pictures(model, on, &on.set().all())?,
             ..MethodPart::default()

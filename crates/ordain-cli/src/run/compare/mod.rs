@@ -7,7 +7,7 @@ mod questions;
 mod rank;
 mod show;
 
-use super::evaluate::features;
+use super::evaluate::{features, gains};
 use super::{check_output, files};
 use crate::args::Compare;
 use crate::plan::{self, Measures, Questions, Usage};
@@ -105,6 +105,8 @@ pub(super) struct Entry {
     support: usize,
     /// Strongest features, or links between labels, of the first round.
     features: Vec<(String, f64)>,
+    /// What splits of trees by each feature gain, of the first round.
+    gains: Vec<(String, f64)>,
     links: Vec<(String, f64)>,
     /// How probabilities come true on test documents or labels; with the number of head places, of rankings.
     calibration: Option<(Option<usize>, Calibration)>,
@@ -425,6 +427,7 @@ impl Entry {
             bytes: 0,
             support: 0,
             features: vec![],
+            gains: vec![],
             links: vec![],
             calibration: None,
             places: None,
@@ -481,6 +484,7 @@ impl Entry {
     fn keep(&mut self, columns: &Columns, score: &Score) {
         if self.trained.is_empty() {
             self.features = features(columns, score.weights());
+            self.gains = gains(columns, score);
         }
         self.support = self.support.max(score.support());
     }

@@ -3,7 +3,7 @@
 use super::{Cut, Entry, Protocol, Round, plane};
 use crate::plan::Measures;
 use crate::report::{MethodPart, PlacedDocument, PlacesPart};
-use crate::run::evaluate::features;
+use crate::run::evaluate::{features, gains};
 use anyhow::Result;
 use ordain::answer::curve_metrics;
 use ordain::data::RankSet;
@@ -43,7 +43,9 @@ impl Round for Rank {
     }
 
     fn part(model: &Ranker, _: &Ready<'_, Rank>, _: &Evaluation) -> Result<MethodPart> {
-        Ok(MethodPart { features: features(&model.inputs.columns, model.score.weights()), ..MethodPart::default() })
+        let columns = &model.inputs.columns;
+        let (features, gains) = (features(columns, model.score.weights()), gains(columns, &model.score));
+        Ok(MethodPart { features, gains, ..MethodPart::default() })
     }
 
     fn labels(_: &RankSet) -> usize {

@@ -190,6 +190,7 @@ pub(super) fn report(all: &Comparison) -> Report {
             per_query: all.tested.iter().cloned().zip(entry.result.values[watched].iter().copied()).collect(),
             choices: all.folds.iter().zip(&entry.trained).filter_map(choice).collect(),
             features: entry.features.clone(),
+            gains: entry.gains.clone(),
             core: entry.core().unwrap_or_default().to_vec(),
             links: entry.links.clone(),
             reliability: entry.reliability(),

@@ -211,6 +211,11 @@ impl LabelSet {
         found.ok_or_else(|| Error::unknown("label", wanted, &self.labels))
     }
 
+    /// The row of an item, as a range.
+    pub fn span(&self, item: usize) -> std::ops::Range<usize> {
+        item..item + 1
+    }
+
     /// All items, as the list that a fit or an evaluation takes.
     pub fn all(&self) -> Vec<u32> {
         (0..self.len() as u32).collect()
