@@ -359,7 +359,7 @@ mod tests {
                 taken: ("scale=query, lambda=1".into(), 1.0, 0.5),
             }],
             features: values.iter().enumerate().map(|(i, v)| (format!("f{i}"), *v)).collect(),
-            reliability: values.first().map(|v| Reliability { k: Some(3), error: *v, bins }),
+            reliability: values.first().map(|v| Reliability { k: Some(3), error: *v, first: None, bins }),
             places: Some(PlacesPart { query: "q0".into(), documents }),
             pictures: vec![picture(values)],
             plane: Some(plane(values)),
@@ -538,7 +538,7 @@ mod tests {
     fn probabilities_are_drawn_where_there_are_some() {
         let (heat, trust) = ("<h2>Probabilities of places", "<h2>Can the probabilities be trusted?");
         let mut part = method("a", &[0.5, 0.0, 0.25, 1.0]);
-        part.reliability = Some(Reliability { k: Some(4), error: 0.0128, bins: vec![Bin::default(); 2] });
+        part.reliability = Some(Reliability { k: Some(4), error: 0.0128, first: None, bins: vec![Bin::default(); 2] });
         let page = html(&report(vec![part.clone()])).unwrap();
         assert!(page.contains(heat) && !page.contains(trust), "bins of no documents");
         assert!(page.contains(
@@ -548,7 +548,7 @@ mod tests {
         assert!(page.contains("<title>document d2, place 3: 0.2500</title>") && page.contains(">first 4</text>"));
         let bin = Bin { low: 0.2, high: 0.3, documents: 40, predicted: 0.25, observed: 0.2 };
         part.reliability =
-            Some(Reliability { k: Some(4), error: 0.0128, bins: vec![bin, Bin { documents: 10, ..bin }] });
+            Some(Reliability { k: Some(4), error: 0.0128, first: None, bins: vec![bin, Bin { documents: 10, ..bin }] });
         part.places = Some(PlacesPart { documents: vec![PlacedDocument::default(); 3], ..PlacesPart::default() });
         let page = html(&report(vec![part.clone()])).unwrap();
         assert!(!page.contains(heat) && page.contains(trust), "documents without places");

@@ -196,7 +196,12 @@ fn follow(step: &Step, at: &str, place: &Place) {
         run(place, &[mine, &["--help"]].concat()).code(0);
         return;
     }
+    let (mine, into) = match mine {
+        [most @ .., ">", name] => (most, Some(*name)),
+        all => (all, None),
+    };
     let done = run(place, mine);
+    into.map(|name| place.write(name, &done.out));
     assert_eq!(done.code, Some(0), "{at}: {mine:?}\n{}\n{}", done.out, done.err);
     if step.output.is_empty() {
         return;

@@ -197,6 +197,18 @@ fn trees_on_ohsumed_and_mq2008() {
     assert!(fold_mean(&result, "ndcg@10") >= 0.447 && fold_mean(&result, "map") >= 0.450);
     let result = compare(method, &real("mq2008"), &MQ);
     assert!(fold_mean(&result, "ndcg@10") >= 0.502 && fold_mean(&result, "map") >= 0.475);
+    let result = compare("rankmatch[scorer=auto]", &real("mq2008"), &MQ);
+    assert!(fold_mean(&result, "ndcg@10") >= 0.505 && fold_mean(&result, "map") >= 0.479);
+}
+
+#[test]
+#[ignore = "needs the folder ORDAIN_DATA, run by ./check --data"]
+fn trees_on_mq2007_stay_calibrated() {
+    let result = compare("rankmatch[scorer=linear+trees]", &real("mq2007-subset"), &MQ);
+    assert!(fold_mean(&result, "ndcg@10") >= 0.454 && fold_mean(&result, "map") >= 0.467);
+    let calibration = &result["methods"][0]["calibration"];
+    assert!(calibration["error"].as_f64().unwrap() <= 0.006, "{calibration}");
+    assert!(calibration["first"].as_f64().unwrap() <= 0.004, "{calibration}");
 }
 
 /// Means over seeds of the fold means of one method.

@@ -103,6 +103,9 @@ pub struct Reliability {
     pub k: Option<usize>,
     /// Mean distance of prediction and truth, weighted by counts (expected calibration error).
     pub error: f64,
+    /// The same of the first place alone, of rankings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first: Option<f64>,
     /// Bins that are not empty.
     pub bins: Vec<Bin>,
 }
@@ -132,7 +135,7 @@ impl Reliability {
             predicted: bin.predicted / bin.count as f64,
             observed: bin.observed / bin.count as f64,
         });
-        Self { k, error: calibration.error(), bins: bins.collect() }
+        Self { k, first: None, error: calibration.error(), bins: bins.collect() }
     }
 
     /// As a document in which counts are those of labels or edges.

@@ -110,6 +110,8 @@ pub(super) struct Entry {
     links: Vec<(String, f64)>,
     /// How probabilities come true on test documents or labels; with the number of head places, of rankings.
     calibration: Option<(Option<usize>, Calibration)>,
+    /// The same of the first place of rankings alone.
+    first: Option<Calibration>,
     places: Option<PlacesPart>,
     /// Matches of some test problems of the first round.
     pictures: Vec<PicturePart>,
@@ -430,6 +432,7 @@ impl Entry {
             gains: vec![],
             links: vec![],
             calibration: None,
+            first: None,
             places: None,
             pictures: vec![],
             plane: None,
@@ -502,7 +505,8 @@ impl Entry {
 
     /// The calibration as a report shows it.
     fn reliability(&self) -> Option<Reliability> {
-        self.calibration.as_ref().map(|(k, calibration)| Reliability::of(*k, calibration))
+        let first = self.first.as_ref().map(Calibration::error);
+        self.calibration.as_ref().map(|(k, calibration)| Reliability { first, ..Reliability::of(*k, calibration) })
     }
 
     fn fold_mean(&self, m: usize) -> f64 {

@@ -60,11 +60,15 @@ fn calibrate(entry: &mut Entry, model: &Ranker, on: &Ready<'_, Rank>, test: &[u3
         return Ok(());
     }
     let (_, calibration) = entry.calibration.get_or_insert_with(|| (Some(k), Calibration::default()));
+    let first = entry.first.get_or_insert_with(Calibration::default);
     for (&q, said) in test.iter().zip(model.predict(on, test, true)?) {
         let (span, probabilities) = (set.span(q as usize), said.places.unwrap_or_default());
         let truth = in_head(&set.grades[span.clone()], k);
         for (p, truth) in probabilities.iter().zip(&truth) {
             calibration.add(p.first_k, *truth);
+        }
+        for (p, truth) in probabilities.iter().zip(&in_head(&set.grades[span.clone()], 1)) {
+            first.add(p.places.first().copied().unwrap_or(0.0), *truth);
         }
         if entry.places.is_none() && span.len() > k {
             let mut documents: Vec<PlacedDocument> = span

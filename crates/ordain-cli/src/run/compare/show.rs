@@ -69,8 +69,11 @@ pub(super) fn text(all: &Comparison) -> String {
             Some(k) => format!("of the first {k} places"),
             None => format!("of {}", all.words.thing[1]),
         };
-        text +=
-            &format!("\n{}: probabilities {what}, expected calibration error {:.4}\n", entry.label, reliability.error);
+        let first = reliability.first.map_or(String::new(), |error| format!(" (of the first alone {error:.4})"));
+        text += &format!(
+            "\n{}: probabilities {what}, expected calibration error {:.4}{first}\n",
+            entry.label, reliability.error
+        );
     }
     let skipped = entries.first().map_or(String::new(), |entry| match all.words.file {
         Holds::Queries => format!("{} left out (nothing relevant)", entry.result.skipped()),
