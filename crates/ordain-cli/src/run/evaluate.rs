@@ -27,6 +27,9 @@ const SHOWN: usize = 20;
 /// Draws of an importance.
 const DRAWS: usize = 3;
 
+/// What each feature is worth by a metric.
+type Exchange<'a> = dyn Fn(Metric, &Convention) -> Result<Vec<Importance>> + 'a;
+
 /// What is measured, from wherever it comes.
 pub(super) struct Subject<'a> {
     pub(super) words: &'static Words,
@@ -44,7 +47,7 @@ pub(super) struct Subject<'a> {
     /// What a report shows beside figures.
     pub(super) part: &'a dyn Fn(&Evaluation) -> Result<MethodPart>,
     /// What each feature is worth, of a model.
-    pub(super) importances: Option<&'a dyn Fn(Metric, &Convention) -> Result<Vec<Importance>>>,
+    pub(super) importances: Option<&'a Exchange<'a>>,
 }
 
 pub(super) fn run(args: &Evaluate, screen: &Screen) -> Result<()> {
