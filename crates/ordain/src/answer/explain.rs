@@ -68,6 +68,20 @@ fn contributions(parts: &[Contribution], names: &[String]) -> Vec<ContributionPa
     parts.iter().map(one).collect()
 }
 
+/// Adds what is no column of the data, and keeps the largest first.
+fn also(parts: &mut Vec<ContributionPart>, what: &str, [above, below]: [f64; 2], weight: f64) {
+    let difference = above - below;
+    parts.push(ContributionPart {
+        feature: what.into(),
+        above: above as f32,
+        below: below as f32,
+        difference,
+        weight,
+        contribution: weight * difference,
+    });
+    parts.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()));
+}
+
 /// Says that nothing was named to explain.
 fn unnamed(what: &str) -> Error {
     Error::Data { expected: format!("the {what} to explain, by its id"), found: "none".into() }
@@ -104,29 +118,11 @@ pub(super) fn rank(model: &Ranker, on: &Ready<'_, Rank>, ask: &Ask<'_>) -> Resul
     };
     let mut contributions = contributions(&model.explain(on, q, above, below)?, &model.inputs.columns.names);
     if let (Some(factor), Some(start)) = (model.start, set.start()) {
-        contributions.push(ContributionPart {
-            feature: "start score".into(),
-            above: start[above] as f32,
-            below: start[below] as f32,
-            difference: start[above] - start[below],
-            weight: factor,
-            contribution: factor * (start[above] - start[below]),
-        });
-        contributions.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()));
+        also(&mut contributions, "start score", [start[above], start[below]], factor);
     }
     let reasons = model.link_reasons(on, q, &said.order, [above, below])?;
     let links = model.quadratic.as_ref().zip(reasons).map(|(quadratic, reasons)| {
-        let [above_bias, below_bias] = [above, below].map(|row| quadratic.bias(set, row));
-        let difference = above_bias - below_bias;
-        contributions.push(ContributionPart {
-            feature: "bias of the item".into(),
-            above: above_bias as f32,
-            below: below_bias as f32,
-            difference,
-            weight: 1.0,
-            contribution: difference,
-        });
-        contributions.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()));
+        also(&mut contributions, "bias of the item", [above, below].map(|row| quadratic.bias(set, row)), 1.0);
         let reason = |(core, [above, below]): (String, [f64; 2])| ReasonPart {
             what: format!("link to {core}"),
             above,

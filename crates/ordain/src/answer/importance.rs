@@ -63,7 +63,7 @@ pub fn importances<T: Task>(
         for draw in 0..draws {
             step((j * draws + draw) as f64 / (set.columns().names.len() * draws) as f64)?;
             changed.features_mut().replace_column(j, &exchanged(set, &own, draw as u64));
-            let worth = measure(&model.prepare(&changed)?)?;
+            let worth = measure(&on.with(model, &changed))?;
             for ((lost, worth), base) in lost.iter_mut().zip(&worth).zip(&base) {
                 *lost += sign * (base.unwrap_or(0.0) - worth.unwrap_or(0.0)) / draws as f64;
             }

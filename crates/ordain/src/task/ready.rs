@@ -101,6 +101,12 @@ impl<'a, T: Task> Ready<'a, T> {
         &self.set
     }
 
+    /// The same with other values of features, in place of those of [`Self::set`]: only the scaling is learned anew.
+    pub(crate) fn with<'b>(&self, model: &T::Model, set: &'b T::Set) -> Ready<'b, T> {
+        let (inputs, differ) = (self.inputs.clone(), self.differ.clone());
+        Ready { scaled: model.scaled(set), set: Cow::Borrowed(set), inputs, differ }
+    }
+
     /// Where the set differed from what the model knows.
     pub fn differ(&self) -> &Aligned {
         &self.differ

@@ -80,8 +80,7 @@ impl Model<Rank> for Ranker {
 
     /// Refuses queries without a scorer: a model with a scorer for each query (`blocks=true`) knows no other. Refuses known places where
     /// they would change nothing, a set without links between documents or without start scores if it was fitted with them, and start scores
-    /// if it was not. The names that it does not know are
-    /// items without a bias and without links.
+    /// if it was not. The names that it does not know are items without a bias and without links.
     fn adapt(&self, set: &mut Cow<'_, RankSet>) -> Result<Vec<String>> {
         self.check_queries(set, &set.all())?;
         if set.has_pins() && self.quadratic.is_none() {
@@ -202,10 +201,7 @@ impl Ranker {
         if let Some(quadratic) = &self.quadratic {
             units.iter().for_each(|&q| quadratic.add_biases(set, q as usize, &mut scores[set.span(q as usize)]));
         }
-        if let (Some(factor), Some(start)) = (self.start, set.start()) {
-            let rows = units.iter().flat_map(|&q| set.span(q as usize));
-            rows.for_each(|row| scores[row] += factor * start[row]);
-        }
+        units.iter().for_each(|&q| self.add_start(set, q as usize, &mut scores[set.span(q as usize)]));
         self.finite(set, 0, &scores)?;
         Ok(scores)
     }
@@ -263,11 +259,16 @@ impl Ranker {
         if let Some(quadratic) = &self.quadratic {
             quadratic.add_biases(set, q, &mut scores);
         }
+        self.add_start(set, q, &mut scores);
+        self.finite(set, set.span(q).start, &scores)?;
+        Ok(scores)
+    }
+
+    /// Adds what the documents of query `q` start from, of a model that was fitted on start scores.
+    fn add_start(&self, set: &RankSet, q: usize, scores: &mut [f64]) {
         if let (Some(factor), Some(start)) = (self.start, set.start()) {
             scores.iter_mut().zip(&start[set.span(q)]).for_each(|(score, start)| *score += factor * start);
         }
-        self.finite(set, set.span(q).start, &scores)?;
-        Ok(scores)
     }
 
     /// Refuses scores of the rows from `start` on that are not finite: the one place where rankings are kept from them.
