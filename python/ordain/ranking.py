@@ -296,8 +296,13 @@ class Ranker(Estimator):
 
         `top` keeps the best documents; `probabilities` adds those of head places (`RankMatch` on whole lists).
         """
+        return self._answers(X, qid, top, probabilities, None)
+
+    def _answers(
+        self, X: Any, qid: Any, top: int | None, probabilities: bool, known: dict[str, Any] | None
+    ) -> list[dict[str, Any]]:
         model = self._fitted()
-        return _read(model.answers(*self._asked(X, qid, model.by_query), top, probabilities, self.n_threads))
+        return _read(model.answers(*self._asked(X, qid, model.by_query), top, probabilities, self.n_threads, known))
 
     def rank(self, X: Any, qid: Any = None) -> Ints:
         """The rank of each row within its query, 1 for the best; equal scores stand in the order of the rows."""
@@ -436,8 +441,7 @@ class TreeRanker(Ranker):
         init_score: Any = None,
     ) -> list[dict[str, Any]]:
         """As `Ranker.answers`, with `init_score` as in `predict`."""
-        model, known = self._fitted(), self._start(X, init_score)
-        return _read(model.answers(*self._asked(X, qid, model.by_query), top, probabilities, self.n_threads, known))
+        return self._answers(X, qid, top, probabilities, self._start(X, init_score))
 
     def rank(self, X: Any, qid: Any = None, *, init_score: Any = None) -> Ints:
         """As `Ranker.rank`, with `init_score` as in `predict`."""
@@ -1012,8 +1016,7 @@ class QuadRank(Ranker):
         probabilities: bool = False,
     ) -> list[dict[str, Any]]:
         """The order of each query with its value and gap, as the documents that `ordain predict --json` prints."""
-        model, known = self._fitted(), self._known(X, items, pins, links)
-        return _read(model.answers(*self._asked(X, qid, True), top, probabilities, self.n_threads, known))
+        return self._answers(X, qid, top, probabilities, self._known(X, items, pins, links))
 
     def rank(self, X: Any, qid: Any = None, *, items: Any = None, pins: Any = None, links: Any = None) -> Ints:
         """The rank of each row within its query, 1 for the best; equal scores stand in the order of the rows."""

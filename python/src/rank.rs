@@ -132,12 +132,13 @@ impl Ranker {
         names: Option<Vec<String>>,
         qid: Option<&Ids<'_>>,
         known: Option<&Known<'_>>,
+        grades: Option<&PyReadonlyArray1<'_, f64>>,
     ) -> PyResult<Ready<'static, Rank>> {
         let ranker = &self.fitted.model;
         let (features, columns) = asked(x, names, &ranker.inputs)?;
         check_finite(&features, &columns, ranker.inputs.missing)?;
         let rows = features.rows();
-        let (mut set, _) = rank_set(features, columns, None, qid, rows)?;
+        let (mut set, _) = rank_set(features, columns, grades, qid, rows)?;
         if let Some(items) = known.and_then(|known| known.items.as_ref()) {
             set = set.with_documents(&words(items)?).map_err(raised)?;
         }
@@ -186,7 +187,7 @@ impl Ranker {
                 return Ok(scores.into_pyarray(py));
             }
         }
-        let ready = self.ready(&x, names, qid.as_ref(), known.as_ref())?;
+        let ready = self.ready(&x, names, qid.as_ref(), known.as_ref(), None)?;
         let scores = work(py, threads, || Ok(ready.set().in_input_order(ranker.scores(&ready)?)))?;
         Ok(scores.into_pyarray(py))
     }
@@ -204,7 +205,7 @@ impl Ranker {
         known: Option<Known<'py>>,
     ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
         let ranker = &self.fitted.model;
-        let ready = self.ready(&x, names, qid.as_ref(), known.as_ref())?;
+        let ready = self.ready(&x, names, qid.as_ref(), known.as_ref(), None)?;
         let (set, k) = (ready.set(), ranker.places.len());
         let (places, first, rank) = work(py, threads, || {
             let (mut places, mut first, mut rank) =
@@ -233,7 +234,7 @@ impl Ranker {
         below: usize,
         known: Option<Known<'_>>,
     ) -> PyResult<Vec<Reason>> {
-        let ready = self.ready(&x, names, qid.as_ref(), known.as_ref())?;
+        let ready = self.ready(&x, names, qid.as_ref(), known.as_ref(), None)?;
         let set = ready.set();
         let stored = |row: usize| (0..set.rows()).find(|&at| set.input_row(at) == row);
         let wrong = |expected: &str, found: String| raised(ordain::Error::Data { expected: expected.into(), found });
@@ -265,7 +266,7 @@ impl Ranker {
         threads: Option<NonZeroUsize>,
         known: Option<Known<'_>>,
     ) -> PyResult<Vec<String>> {
-        let ready = self.ready(&x, names, qid.as_ref(), known.as_ref())?;
+        let ready = self.ready(&x, names, qid.as_ref(), known.as_ref(), None)?;
         let want = Want { top, probabilities };
         lines(&work(py, threads, || Rank::predict(&self.fitted.model, &ready, &ready.set().all(), want))?)
     }
@@ -287,12 +288,8 @@ impl Ranker {
     ) -> PyResult<Vec<(String, f64, f64, f64)>> {
         let metric: Metric = by.0.parse().map_err(raised)?;
         let convention: Convention = by.1.parse().map_err(raised)?;
-        let ready = self.ready(&x, names, qid.as_ref(), known.as_ref())?;
-        let (mut set, grades) = (ready.set().clone(), y.as_slice()?);
-        set.grades = (0..set.rows()).map(|row| grades[set.input_row(row)]).collect();
-        set.graded = true;
+        let ready = self.ready(&x, names, qid.as_ref(), known.as_ref(), Some(&y))?;
         let model = &self.fitted.model;
-        let ready = model.prepare_owned(set).map_err(raised)?;
         let all =
             work(py, threads, || importances::<Rank>(model, &ready, metric, &convention, draws.get(), |_| Ok(())))?;
         Ok(all.into_iter().map(|one| (one.feature, one.mean, one.low, one.high)).collect())
