@@ -2,8 +2,8 @@
 """Put the Python package together out of a build of the workspace, in the environment of the Python that runs this.
 
 BUILD is the folder of the build (target/debug): its library `_ordain` becomes the compiled half, so that the package is tested without
-a second build. Without BUILD only what the tests need is installed. That is done when python/pyproject.toml names something else than the last time. The package that
-is published is made by `pip install ./python`.
+a second build. Without BUILD only what the tests need is installed. That is done when python/pyproject.toml names something else than
+the last time. The package that is published is made by `pip install ./python`.
 """
 
 import argparse
