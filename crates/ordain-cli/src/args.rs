@@ -95,6 +95,9 @@ pub(crate) struct Fit {
     /// Of trees alone (scorer=trees of ranksvm and rankmatch): the scores of another model, which trees are added to; one per line, in the order of the rows of the training files and then of the validation file
     #[arg(long, value_name = "SCORES")]
     pub(crate) start: Option<PathBuf>,
+    /// Of labels and matches: answers of people, as ask writes them, in place of what the data say of these items and pairs; what nobody answered is not known, and never counts as no
+    #[arg(long, value_name = "FILE")]
+    pub(crate) answers: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
@@ -546,18 +549,24 @@ pub(crate) enum CountArg {
 pub(crate) struct Ask {
     /// The model
     pub(crate) model: PathBuf,
-    /// The items; labels that they already have are not looked at
+    /// The items, or the problems of a matcher; what is known of them already is not looked at
     pub(crate) data: PathBuf,
     /// Where answers are written, one line each before the next question; an existing file is continued
     #[arg(short, long, value_name = "FILE", default_value = "answers.jsonl")]
     pub(crate) output: PathBuf,
-    /// Questions per item
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub(crate) questions: usize,
+    /// Questions per item or problem [default: 10 per item, all doubtful pairs of a problem]
+    #[arg(long, value_name = "N")]
+    pub(crate) questions: Option<usize>,
+    /// Which item or problem comes next
+    #[arg(long, value_enum, default_value_t = AskOrder::File)]
+    pub(crate) order: AskOrder,
+    /// Who answers: stands beside every answer, and undo takes back answers of this person alone
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
     /// Which label is asked: expected, entropy, paper, random
     #[arg(long, value_name = "NAME", default_value = "expected")]
     pub(crate) strategy: String,
-    /// Seed of the random strategy
+    /// Seed of the random strategy and the random order
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) seed: u64,
     /// Of a model with kernel=given: the kernel of the items with its training items, .npy or a table with the id of an item first and a column for each training item by its id
@@ -565,6 +574,16 @@ pub(crate) struct Ask {
     pub(crate) gram: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AskOrder {
+    /// Those that the model is least sure of first
+    Doubtful,
+    /// As the file has them
+    File,
+    /// At random, by the seed
+    Random,
 }
 
 #[derive(Args, Debug)]

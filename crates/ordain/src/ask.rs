@@ -1,7 +1,9 @@
-//! Which label to ask a person about next, and what such questions are worth.
+//! Which label or pair to ask a person about next, and what such questions are worth.
 
+mod matches;
 mod replay;
 
+pub use matches::{GivenMatches, PairQuestion, SURE, given, next_pair};
 pub use replay::{Replayed, replay, replay_all, replayable};
 
 use crate::error::{Error, Result};

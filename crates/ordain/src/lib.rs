@@ -39,6 +39,7 @@ pub mod ask;
 pub mod data;
 pub mod error;
 pub mod kernel;
+pub mod labelling;
 pub mod matrix;
 pub mod method;
 pub mod metric;

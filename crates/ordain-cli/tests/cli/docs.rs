@@ -472,7 +472,7 @@ fn printed(task: &str, what: &str) -> Option<Value> {
             let place = tags::trained();
             let answers = place.at("answers.jsonl");
             let words = ["ask", &place.at("model.ordain"), &place.at("bare.csv"), "-o", &answers];
-            piped(&words, b"y\nundo\n+beach\nquit\n").code(0);
+            piped(&words, b"y\nundo\nredo\nundo\n+beach\nquit\n").code(0);
             let lines: Vec<Value> =
                 place.read("answers.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
             let with = |field: &str| lines.iter().skip(1).find(|line| line.get(field).is_some()).cloned();
@@ -480,6 +480,7 @@ fn printed(task: &str, what: &str) -> Option<Value> {
                 "first line" => lines.first().cloned(),
                 "an answer" => with("strategy"),
                 "an answer that is taken back" => with("undo"),
+                "an undo that is taken back" => with("redo"),
                 "an answer unasked" => with("asked"),
                 _ => None,
             }

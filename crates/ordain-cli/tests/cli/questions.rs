@@ -1,8 +1,8 @@
 //! `ordain simulate` and `ordain ask`.
 
 use crate::support::{Done, Place, command, has_fields, number, ordain, piped, well};
-use ordain::data::synthetic::Scenes;
-use ordain::data::{LabelReading, LabelSet, read_labels, write_labels};
+use ordain::data::synthetic::{Linkage, Scenes};
+use ordain::data::{LabelReading, LabelSet, MatchSet, Problem, Truth, read_labels, write_labels, write_matches};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -130,7 +130,9 @@ fn questions(done: &Done) -> Vec<String> {
 fn records(place: &Place) -> Vec<Value> {
     let text = place.read("answers.jsonl");
     let mut lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
-    has_fields(&lines.next().unwrap(), &["data", "model", "items"]);
+    let head: Value = lines.next().unwrap();
+    has_fields(&head, &["ordain", "format", "task", "data", "model", "items"]);
+    assert_eq!((&head["ordain"], &head["format"], &head["task"]), (&"answers".into(), &2.into(), &"annotate".into()));
     lines.collect()
 }
 
@@ -146,11 +148,12 @@ fn answers_are_kept_taken_back_and_taken_up_again() {
     // the label after an answer that is not understood, and after an undo, is the same
     assert_eq!(asked.len(), 6, "{asked:?}");
     assert!(asked[1] == asked[2] && asked[4] == asked[1] && asked[3] != asked[1]);
-    first.says("expected y, n, skip, undo or quit").says("undone: item 1,");
+    first.says("expected y, n, skip, undo, redo,").says("undone: item 1,");
     let lines = records(&place);
     let answers: Vec<&Value> = lines.iter().map(|line| &line["answer"]).collect();
     assert_eq!(answers, [&Value::Bool(true), &Value::Null, &Value::Null, &Value::Bool(false)]);
-    assert_eq!((&lines[2]["undo"], &lines[2]["label"]), (&Value::Bool(true), &lines[1]["label"]));
+    assert_eq!((&lines[2]["undo"], lines[2].get("label")), (&2.into(), None));
+    assert!((1..).zip(&lines).all(|(n, line)| line["n"] == n && line["t"].as_str().unwrap().ends_with('Z')));
     assert_eq!((&lines[0]["strategy"], lines[0]["value"].is_number()), (&"expected".into(), true));
     assert!(lines[0].get("answer").is_some() && lines[1].get("answer").is_some());
 
@@ -228,6 +231,10 @@ fn wrong_answer_files_and_words_are_refused() {
     };
     refused("hello\n", "answers.jsonl:1:");
     refused("{\"item\":\"1\",\"label\":\"beach\",\"answer\":true}\n", "does not say so in its first line");
+    refused(
+        "{\"ordain\":\"answers\",\"format\":2,\"task\":\"match\",\"data\":\"\",\"problems\":1}\n",
+        "of the task \"match\"",
+    );
     std::fs::remove_file(place.path().join("answers.jsonl")).unwrap();
     ask(&place, &[], "");
     let record = place.read("answers.jsonl");
@@ -311,5 +318,186 @@ fn a_person_may_say_more_than_is_asked_and_no_to_everything() {
     );
     // taken up again it is the same
     assert_eq!(ask(&place, &["--json"], "").out, done.out);
-    ask(&place, &[], "undo\nundo\nundo\nundo\nundo\n").says("there is nothing to undo");
+    // what an answer took the place of comes back before it is taken back itself
+    let back = ask(&place, &[], "undo\nundo\nundo\nundo\nundo\nundo\n");
+    assert_eq!(back.err.matches("undone: item 1,").count(), 5);
+    back.says("there is nothing to undo");
+}
+
+/// Files of the first format, whose lines have no numbers, are taken up and continued.
+#[test]
+fn answers_of_the_first_format_are_taken_up() {
+    let place = place();
+    ask(&place, &[], "y\nskip\nundo\nn\n");
+    let (text, path) = (place.read("answers.jsonl"), place.path().join("answers.jsonl"));
+    let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let head = lines.next().unwrap();
+    let mut first =
+        format!("{}\n", serde_json::json!({"data": head["data"], "model": head["model"], "items": head["items"]}));
+    let (mut last, mut said) = (Value::Null, vec![]);
+    for mut line in lines {
+        let fields = line.as_object_mut().unwrap();
+        fields.retain(|name, _| !["n", "t"].contains(&name.as_str()));
+        if fields.contains_key("undo") {
+            line = serde_json::json!({"item": last["item"], "label": last["label"], "undo": true});
+        }
+        first += &format!("{line}\n");
+        last = line.clone();
+        said.push(line);
+    }
+    std::fs::write(&path, &first).unwrap();
+    let done = ask(&place, &["--json"], "y\nundo\n");
+    assert_eq!(done.json_lines()[0]["answers"], 2);
+    let after = place.read("answers.jsonl");
+    let more: Vec<Value> =
+        after.strip_prefix(&first).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!((&more[0]["n"], &more[1]["n"], &more[1]["undo"]), (&5.into(), &6.into(), &5.into()));
+    assert_eq!(ask(&place, &["--json"], "").out, done.out);
+}
+
+/// Who answers stands in the file; two people may answer the same question, and undo takes back one's own.
+#[test]
+fn two_people_answer_in_turn_and_items_come_in_an_order() {
+    let place = place();
+    let first = ask(&place, &["--by", "ann"], "y\nnext\nn\nback\nquit\n");
+    assert_eq!(first.err.matches("item 1 (1 of").count(), 2, "back to the first item:\n{}", first.err);
+    ask(&place, &["--by", "bob"], "undo\nquit\n").says("there is nothing to undo");
+    let lines = records(&place);
+    assert!(lines.len() == 2 && lines.iter().all(|line| line["by"] == "ann"));
+    assert_eq!((&lines[0]["item"], &lines[1]["item"]), (&"1".into(), &"2".into()));
+    // undone and said again
+    ask(&place, &["--by", "ann"], "undo\nredo\nquit\n").says("undone: item 2,").says("said again: item 2,");
+    assert_eq!(records(&place)[3]["redo"], 3);
+    // what the model guesses is taken over by one word
+    let done = ask(&place, &["--by", "ann", "--json"], "accept\nquit\n");
+    let item = &done.json_lines()[0];
+    assert!(names(&item["guessed"]).is_empty() && !names(&item["labels"]).is_empty());
+    // the order is one of all items, and the same again
+    let heads = |order: &str| -> Vec<String> {
+        std::fs::remove_file(place.path().join("answers.jsonl")).unwrap();
+        let done = ask(&place, &["--order", order], &"next\n".repeat(80));
+        done.err.lines().filter(|line| line.starts_with("item ")).map(str::to_owned).collect()
+    };
+    let (file, random, doubtful) = (heads("file"), heads("random"), heads("doubtful"));
+    assert!(file != random && random != doubtful && doubtful != file && heads("doubtful") == doubtful);
+    for order in [&file, &random, &doubtful] {
+        let mut items: Vec<&str> = order.iter().map(|line| line.split(' ').nth(1).unwrap()).collect();
+        items.sort_unstable();
+        items.dedup();
+        assert_eq!(items.len(), 80);
+    }
+}
+
+/// A second process is told who writes, and writes nothing.
+#[test]
+fn one_process_writes_at_a_time() {
+    let place = place();
+    let (model, test, output) = (place.at("star"), place.at("test.txt"), place.at("answers.jsonl"));
+    let mut child = command(&["ask", &model, &test, "-o", &output])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut err = BufReader::new(child.stderr.take().unwrap()).lines();
+    while !err.next().unwrap().unwrap().ends_with("quit)") {}
+    let before = place.read("answers.jsonl");
+    let second = piped(&["ask", &model, &test, "-o", &output], b"y\n").code(1).silent().says("nobody else writes");
+    if cfg!(target_os = "linux") {
+        second.says(&format!("process {}", child.id()));
+    }
+    assert_eq!(place.read("answers.jsonl"), before);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // the lock ends with its process
+    ask(&place, &[], "y\nquit\n");
+}
+
+/// Answers teach: a fit on them is the fit on these labels, and what nobody answered does not count.
+#[test]
+fn a_fit_learns_from_answers() {
+    let place = place();
+    let set = read_labels(&[vec![place.path().join("test.txt")]], &LabelReading::default()).unwrap().0;
+    // a person who knows the labels answers 16 questions on each of 40 items
+    let mut input = String::new();
+    let (model, test, output) = (place.at("star"), place.at("test.txt"), place.at("answers.jsonl"));
+    let mut said = 0;
+    for item in 0..40 {
+        for (label, name) in set.labels.iter().enumerate() {
+            let yes = set.yes(item).contains(&(label as u32));
+            input += &format!("{}{name}\n", if yes { '+' } else { '-' });
+            said += 1;
+        }
+    }
+    piped(&["ask", &model, &test, "-o", &output, "--questions", "99"], input.as_bytes()).code(0);
+    let bare =
+        LabelSet::new(set.features.clone(), set.columns.clone(), set.labels.clone(), vec![vec![]; set.len()]).unwrap();
+    write_labels(&bare, &place.path().join("bare.txt")).unwrap();
+    let (bare, taught) = (place.at("bare.txt"), place.at("taught"));
+    let done = ordain(&["fit", "independent[lambda=0.01]", &bare, "-o", &taught, "--answers", &output]).code(0);
+    done.says(&format!("{said} answers that stand"));
+    let taught = place.bytes("taught");
+    // the same as a fit on these 40 items with their labels; others are not known, and do not count
+    let known: Vec<Vec<u32>> = (0..set.len()).map(|i| if i < 40 { set.yes(i).to_vec() } else { vec![] }).collect();
+    let all: Vec<u32> = (0..set.labels.len() as u32).collect();
+    let unknown = (0..set.len()).map(|i| if i < 40 { vec![] } else { all.clone() }).collect();
+    let truth = set.with_labels(known, unknown).unwrap();
+    let method: ordain::method::AnyMethod = "independent[lambda=0.01]".parse().unwrap();
+    let ordain::method::AnyMethod::Annotate(method) = method else { unreachable!() };
+    let units = truth.all();
+    let training = ordain::task::Training::new(&truth, &units);
+    let own = ordain::task::Method::fit(&method, &training, &ordain::solver::run::Watch::NOBODY).unwrap();
+    assert!(ordain::model_file::to_bytes(&own) == taught, "another model");
+    ordain(&["fit", "ranksvm", &test, "-o", &place.at("no"), "--answers", &output]).code(2).says("labels and matches");
+}
+
+/// Pairs of a matching: the rest is solved again under the answers, and a fit learns from them.
+#[test]
+fn pairs_are_asked_about_and_teach() {
+    let place = Place::empty();
+    let set = Linkage { problems: 60, ..Linkage::default() }.make();
+    let (train, test): (Vec<u32>, Vec<u32>) = set.all().into_iter().partition(|&p| p < 40);
+    write_matches(&set.only(&train), &place.path().join("train.csv")).unwrap();
+    let test = set.only(&test);
+    write_matches(&test, &place.path().join("test.csv")).unwrap();
+    let (model, data, output) = (place.at("model"), place.at("test.csv"), place.at("answers.jsonl"));
+    well(&["fit", "matchmap[null=true,lambda=0.1,scale=matched]", &place.at("train.csv"), "-o", &model, "--quiet"]);
+    let run = |more: &[&str], input: &str| {
+        let words = [&["ask", &model, &data, "-o", &output, "--order", "doubtful"], more].concat();
+        piped(&words, input.as_bytes()).code(0)
+    };
+    let done = run(&["--json"], "y\nn\nskip\nundo\nquit\n");
+    assert!(done.err.contains("probability 0.") && done.err.contains(" = "), "{}", done.err);
+    let text = place.read("answers.jsonl");
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["task"], &lines[0]["problems"]), (&"match".into(), &20.into()));
+    has_fields(&lines[1], &["n", "t", "problem", "left", "right", "answer", "value"]);
+    assert!(lines[1]["answer"] == true && lines[2]["answer"] == false && lines[4]["undo"] == 3);
+    for line in &lines[1..3] {
+        let printed = done.json_lines();
+        let problem = printed.iter().find(|one| one["problem"] == line["problem"]).unwrap();
+        let ends = |one: &&Value| one["left"] == line["left"] && one["right"] == line["right"];
+        let found = problem["matches"].as_array().unwrap().iter().find(ends);
+        match line["answer"] == true {
+            true => assert!(found.is_some_and(|one| one["answered"] == true && one["probability"] == 1.0)),
+            false => assert!(found.is_none(), "{problem}"),
+        }
+    }
+    // pairs that were not asked about, those that are none, and a table for people
+    let (problem, left, right) = (&lines[1]["problem"], &lines[1]["left"], &lines[1]["right"]);
+    let wrong = format!("+nobody = {}\n+{}\nquit\n", right.as_str().unwrap(), left.as_str().unwrap());
+    let done = run(&[], &wrong).says("as in +LEFT = RIGHT");
+    assert!(done.out.starts_with("problem\tleft\tright\tprobability\tanswered\n"));
+    assert!(done.out.contains(&format!("{}\t{}\t", problem.as_str().unwrap(), left.as_str().unwrap())));
+    // from answers alone
+    let blank: Vec<Problem> =
+        test.problems().iter().map(|p| Problem { truth: vec![Truth::Unknown; p.edges.len()], ..p.clone() }).collect();
+    let blank = MatchSet::new(test.features.clone(), test.columns.clone(), blank).unwrap();
+    write_matches(&blank, &place.path().join("blank.csv")).unwrap();
+    let fit =
+        ["fit", "matchmap[null=true,lambda=0.1,scale=matched]", &place.at("blank.csv"), "-o", &place.at("taught")];
+    ordain(&fit).code(1).silent();
+    ordain(&[&fit[..], &["--answers", &output]].concat()).code(0).says("2 answers that stand");
+    // another file of edges has other names
+    ordain(&["ask", &model, &place.at("train.csv"), "-o", &output]).code(1).silent().says("answers on other edges");
 }

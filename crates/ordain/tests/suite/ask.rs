@@ -1,12 +1,13 @@
 //! Questions against enumeration: every rule, looked up in all sets of labels.
 #![allow(clippy::unwrap_used, clippy::float_cmp)] // a test may panic, and a share of all is exactly 1
 
-use ordain::ask::{Count, Known, Strategy, next, next_of, replay, replayable, sides};
+use crate::cases::cases;
+use ordain::ask::{Count, Known, Strategy, given, next, next_of, next_pair, replay, replayable, sides};
 use ordain::data::scale::Scale;
-use ordain::data::synthetic::Scenes;
+use ordain::data::synthetic::{Linkage, Scenes};
 use ordain::data::{Columns, LabelSet, Missing};
 use ordain::matrix::{Features, Matrix};
-use ordain::method::{Annotator, CStar, CountModel, LabelWork, OneVsRest, Scored, Trainer};
+use ordain::method::{Annotator, CStar, CountModel, LabelWork, Matcher, OneVsRest, Scored, Trainer};
 use ordain::metric::Convention;
 use ordain::random::Random;
 use ordain::score::Score;
@@ -446,4 +447,72 @@ fn answers_hold_and_both_sides_are_the_best_of_all_sets() {
         };
         assert!((yes - best(Clamp::In)).abs() < 1e-9 && (no - best(Clamp::Out)).abs() < 1e-9, "round {round}");
     }
+}
+
+/// All matchings of a problem whose edges are (left, right), one by one.
+fn matchings(edges: &[(u32, u32)], from: usize, taken: &mut Vec<usize>, each: &mut dyn FnMut(&[usize])) {
+    if from == edges.len() {
+        return each(taken);
+    }
+    matchings(edges, from + 1, taken, each);
+    if taken.iter().all(|&e| edges[e].0 != edges[from].0 && edges[e].1 != edges[from].1) {
+        taken.push(from);
+        matchings(edges, from + 1, taken, each);
+        taken.pop();
+    }
+}
+
+/// Probabilities, the best matching and the next pair, given answers, against all matchings that agree with them.
+#[test]
+fn pairs_given_answers_are_those_of_the_matchings_that_agree() {
+    let set = Linkage { problems: cases(40) as usize, records: 4, ..Linkage::default() }.make();
+    let (mut random, mut refused) = (Random::new(5), 0);
+    for null in [Some(0.3), None] {
+        let weights = (0..set.features.cols()).map(|_| random.normal()).collect();
+        let matcher = Matcher { null, temperature: Some(0.8), ..Matcher::unlearned(&set, weights) };
+        let ready = matcher.prepare(&set).unwrap();
+        for p in 0..set.len() {
+            let problem = set.problem(p);
+            let known: Vec<Option<bool>> =
+                problem.edges.iter().map(|_| [None, None, None, Some(false), Some(true)][random.below(5)]).collect();
+            let s = matcher.scores(&ready, p).unwrap();
+            let lesser = problem.left.len().min(problem.right.len());
+            let (mut z, mut sums, mut best) = (0.0, vec![0.0; s.len()], (f64::NEG_INFINITY, vec![]));
+            matchings(&problem.edges, 0, &mut vec![], &mut |y| {
+                let agrees = known.iter().enumerate().all(|(e, said)| said.is_none_or(|yes| yes == y.contains(&e)));
+                if !agrees || null.is_none() && y.len() < lesser {
+                    return;
+                }
+                let alone = (problem.left.len() + problem.right.len() - 2 * y.len()) as f64;
+                let score = y.iter().map(|&e| s[e]).sum::<f64>() + null.unwrap_or(0.0) * alone;
+                z += (score / 0.8).exp();
+                y.iter().for_each(|&e| sums[e] += (score / 0.8).exp());
+                if score > best.0 {
+                    best = (score, y.iter().map(|&e| e as u32).collect::<Vec<u32>>());
+                }
+            });
+            match given(&matcher, &ready, p, &known) {
+                Ok(said) => {
+                    best.1.sort_unstable();
+                    assert_eq!(said.edges, best.1, "problem {p}");
+                    let all = said.probabilities.as_ref().unwrap();
+                    assert!(all.iter().zip(&sums).all(|(p, sum)| (p - sum / z).abs() < 1e-10), "problem {p}");
+                    let skipped = [random.below(s.len()) as u32];
+                    let doubt = |e: usize| all[e] * (1.0 - all[e]);
+                    let open =
+                        |&e: &usize| known[e].is_none() && e as u32 != skipped[0] && all[e] > 0.01 && all[e] < 0.99;
+                    let most = (0..s.len()).filter(open).map(doubt).fold(f64::NEG_INFINITY, f64::max);
+                    match next_pair(&said, &known, &skipped) {
+                        Some(question) => assert!((doubt(question.edge as usize) - most).abs() < 1e-12),
+                        None => assert!(most.is_infinite()),
+                    }
+                }
+                Err(error) => {
+                    assert!(z <= 0.0, "problem {p}: {error}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(refused > 0, "some answers contradict each other");
 }

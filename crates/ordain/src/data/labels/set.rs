@@ -149,6 +149,13 @@ impl LabelSet {
         Ok(self)
     }
 
+    /// The same items with other labels: those that apply to each, and those of which it is not known.
+    pub fn with_labels(&self, yes: Vec<Vec<u32>>, unknown: Vec<Vec<u32>>) -> Result<Self> {
+        let mut set = Self::new(self.features.clone(), self.columns.clone(), self.labels.clone(), yes)?;
+        set.items = self.items.clone();
+        set.with_unknown(unknown)
+    }
+
     /// The same with an id for each item.
     pub fn with_items(mut self, items: Strings) -> Self {
         self.items = Some(items).filter(|items| items.len() == self.len());
@@ -346,6 +353,16 @@ impl LabelSet {
         (0..self.len()).for_each(|i| add(&self.item(i)));
         hash.update(&bytes);
         columns::hash(&self.features, 0..self.features.rows(), &mut hash);
+        hash.finalize().to_hex().to_string()
+    }
+
+    /// A digest of the vocabulary, in its order.
+    pub fn labels_digest(&self) -> String {
+        let mut hash = blake3::Hasher::new();
+        for name in &self.labels {
+            hash.update(&(name.len() as u64).to_le_bytes());
+            hash.update(name.as_bytes());
+        }
         hash.finalize().to_hex().to_string()
     }
 

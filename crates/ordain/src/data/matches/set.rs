@@ -266,6 +266,25 @@ impl MatchSet {
         Groups::from(self).pieces()
     }
 
+    /// A digest of the edges themselves: names and features, whatever is known of them.
+    pub fn edges_digest(&self) -> String {
+        let mut hash = blake3::Hasher::new();
+        let mut bytes: Vec<u8> = (self.len() as u64).to_le_bytes().to_vec();
+        self.columns.names.iter().for_each(|name| write_name(name, &mut bytes));
+        for problem in &self.problems {
+            write_name(&problem.name, &mut bytes);
+            for side in [&problem.left, &problem.right] {
+                bytes.extend_from_slice(&(side.len() as u64).to_le_bytes());
+                side.iter().for_each(|name| write_name(name, &mut bytes));
+            }
+            bytes.extend_from_slice(&(problem.edges.len() as u64).to_le_bytes());
+            bytes.extend(problem.edges.iter().flat_map(|(i, j)| [i.to_le_bytes(), j.to_le_bytes()].concat()));
+        }
+        hash.update(&bytes);
+        columns::hash(&self.features, 0..self.features.rows(), &mut hash);
+        hash.finalize().to_hex().to_string()
+    }
+
     /// A digest of all that a fit depends on: edges, what is known of them, and features.
     pub fn digest(&self) -> String {
         let pieces = self.pieces();

@@ -430,16 +430,6 @@ impl Annotator {
         Ok(Evaluation { metrics: metrics.to_vec(), values: values.collect(), calibration: vec![] })
     }
 
-    /// A digest of the vocabulary: models with the same labels in the same order have the same.
-    pub fn labels_digest(&self) -> String {
-        let mut hash = blake3::Hasher::new();
-        for name in &self.labels {
-            hash.update(&(name.len() as u64).to_le_bytes());
-            hash.update(name.as_bytes());
-        }
-        hash.finalize().to_hex().to_string()
-    }
-
     /// The score of each label as a weighted sum of scaled features, what depends on the number of labels apart: weights,
     /// feature after feature with one per label, and what is added to each label; `None` if kernels or trees are among the scores.
     pub fn linear(&self) -> Option<(Vec<f64>, Vec<f64>)> {

@@ -1,0 +1,172 @@
+//! Questions about the pairs of a matching.
+
+use super::{Asked, Asker, ask, read};
+use crate::args::Ask;
+use crate::screen::Screen;
+use anyhow::Result;
+use ordain::ask::{GivenMatches, given, next_pair};
+use ordain::data::{MatchSet, Problem};
+use ordain::labelling::{Answer, Labelling, MatchQuestions};
+use ordain::method::{Match, Matcher};
+use ordain::task::{Fitted, Ready};
+use serde_json::{Map, json};
+use std::fmt::Write as _;
+
+pub(super) fn run(fitted: &Fitted<Match>, args: &Ask, screen: &Screen) -> Result<()> {
+    let ready = read(fitted, args, screen)?;
+    let questions = MatchQuestions::new(ready.set())?;
+    let mut pairs = Pairs { on: &ready, set: ready.set(), matcher: &fitted.model, questions: &questions };
+    ask(&mut pairs, &questions, args, screen)
+}
+
+struct Pairs<'a> {
+    on: &'a Ready<'static, Match>,
+    set: &'a MatchSet,
+    matcher: &'a Matcher,
+    questions: &'a MatchQuestions<'a>,
+}
+
+/// What is known of the edges of a problem, and those that were skipped.
+fn known(problem: &Problem, answers: &[Answer]) -> (Vec<Option<bool>>, Vec<u32>) {
+    let (mut known, mut skipped) = (vec![None; problem.edges.len()], vec![]);
+    for Answer { subject, yes, .. } in answers {
+        match yes {
+            Some(_) => known[subject.thing as usize] = *yes,
+            None => skipped.push(subject.thing),
+        }
+    }
+    (known, skipped)
+}
+
+impl Pairs<'_> {
+    /// The names of the two items of an edge.
+    fn ends(&self, unit: usize, edge: u32) -> (&str, &str) {
+        let problem = self.set.problem(unit);
+        let (i, j) = problem.edges[edge as usize];
+        (&problem.left[i as usize], &problem.right[j as usize])
+    }
+
+    fn given(&self, unit: usize, answers: &[Answer]) -> Result<(GivenMatches, Vec<Option<bool>>, Vec<u32>)> {
+        let (known, skipped) = known(self.set.problem(unit), answers);
+        Ok((given(self.matcher, self.on, unit, &known)?, known, skipped))
+    }
+
+    /// The values of an edge, column by column, and who the two would be matched with.
+    fn facts(&self, unit: usize, edge: u32, value: f64, said: &GivenMatches) -> String {
+        let (problem, mut text) = (self.set.problem(unit), String::new());
+        let what = if said.probabilities.is_some() { "probability" } else { "margin" };
+        _ = write!(text, "  {what} {value:.3}");
+        let row = self.set.span(unit).start + edge as usize;
+        self.set.features.each(row, |j, x| _ = write!(text, "; {} {x}", self.set.columns.names[j]));
+        let (i, j) = problem.edges[edge as usize];
+        let others = said.edges.iter().filter(|&&other| {
+            let ends = problem.edges[other as usize];
+            other != edge && (ends.0 == i || ends.1 == j)
+        });
+        let others: Vec<String> = others.map(|&other| self.shown(unit, other)).collect();
+        if !others.is_empty() {
+            _ = write!(text, "; else {}", others.join(", "));
+        }
+        text
+    }
+}
+
+impl<'a> Asker for Pairs<'a> {
+    type Questions = MatchQuestions<'a>;
+    const QUESTIONS: usize = usize::MAX;
+    const MORE: &'static str = "+LEFT = RIGHT (-LEFT = RIGHT) to say that another pair belongs together (does not)";
+
+    fn questions(&self) -> &Self::Questions {
+        self.questions
+    }
+
+    /// That of the pair that is most in doubt.
+    fn doubts(&self) -> Result<Vec<f64>> {
+        let one = |p: usize| -> Result<f64> {
+            let (said, known, skipped) = self.given(p, &[])?;
+            let first = next_pair(&said, &known, &skipped);
+            Ok(match (first, said.probabilities.is_some()) {
+                (None, _) => f64::NEG_INFINITY,
+                (Some(question), true) => question.value * (1.0 - question.value),
+                (Some(question), false) => -question.value,
+            })
+        };
+        (0..self.set.len()).map(one).collect()
+    }
+
+    fn name(&self, unit: usize) -> String {
+        format!("problem {}", self.set.problem(unit).name)
+    }
+
+    fn heading(&self, unit: usize, (at, of): (usize, usize)) -> String {
+        let problem = self.set.problem(unit);
+        format!("{} ({at} of {of}): {} and {} items", self.name(unit), problem.left.len(), problem.right.len())
+    }
+
+    fn next(&mut self, unit: usize, answers: &[Answer]) -> Result<Option<Asked>> {
+        let (said, known, skipped) = self.given(unit, answers)?;
+        let Some(question) = next_pair(&said, &known, &skipped) else { return Ok(None) };
+        Ok(Some(Asked {
+            thing: question.edge,
+            facts: self.facts(unit, question.edge, question.value, &said),
+            text: self.shown(unit, question.edge),
+            record: Map::from_iter([("value".into(), question.value.into())]),
+        }))
+    }
+
+    fn typed(&self, unit: usize, text: &str) -> ordain::Result<u32> {
+        let problem = self.set.problem(unit);
+        let wrong = |found: String| ordain::Error::Data {
+            expected: "a pair of this problem, as in +LEFT = RIGHT".into(),
+            found,
+        };
+        let (left, right) = text.split_once(" = ").ok_or_else(|| wrong(format!("{text:?}")))?;
+        let (i, j) = (problem.find_left(left.trim())?, problem.find_right(right.trim())?);
+        let edge = problem.find_edge(i, j).ok_or_else(|| wrong(format!("two that are no candidates: {text:?}")))?;
+        Ok(edge as u32)
+    }
+
+    fn shown(&self, unit: usize, thing: u32) -> String {
+        let (left, right) = self.ends(unit, thing);
+        format!("{left} = {right}")
+    }
+
+    fn guess(&self, unit: usize, answers: &[Answer]) -> Result<Vec<u32>> {
+        Ok(self.given(unit, answers)?.0.edges)
+    }
+
+    /// The matching of every problem that was asked about, given the answers.
+    fn print(&self, labelling: &Labelling<'_, Self::Questions>, screen: &Screen) -> Result<()> {
+        let mut text = String::new();
+        for p in 0..self.set.len() {
+            let answers: Vec<Answer> = labelling.of_unit(p).copied().collect();
+            if answers.is_empty() {
+                continue;
+            }
+            let (said, known, _) = self.given(p, &answers)?;
+            if text.is_empty() && !screen.json {
+                text.push_str("problem\tleft\tright\tprobability\tanswered\n");
+            }
+            let mut matches = vec![];
+            for &edge in &said.edges {
+                let (left, right) = self.ends(p, edge);
+                let probability = said.probabilities.as_ref().map(|all| all[edge as usize]);
+                let answered = known[edge as usize] == Some(true);
+                if screen.json {
+                    matches
+                        .push(json!({"left": left, "right": right, "probability": probability, "answered": answered}));
+                } else {
+                    let probability = probability.map_or(String::new(), |p| format!("{p:.6}"));
+                    let answered = if answered { "yes" } else { "" };
+                    let name = &self.set.problem(p).name;
+                    writeln!(text, "{name}\t{left}\t{right}\t{probability}\t{answered}")?;
+                }
+            }
+            if screen.json {
+                let name = &self.set.problem(p).name;
+                writeln!(text, "{}", json!({"problem": name, "matches": matches, "answers": answers.len()}))?;
+            }
+        }
+        screen.data(&text)
+    }
+}

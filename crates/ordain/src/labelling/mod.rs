@@ -1,0 +1,683 @@
+//! Answers of people: a file that loses nothing, what stands in it, and what can be learned from it.
+//!
+//! ```text
+//! {"ordain":"answers","format":2,"task":"annotate","data":"5d0c…","model":"91ab…","items":65}
+//! {"n":1,"t":"2026-11-16T12:00:00.123Z","by":"ann","item":"7","label":"sea","answer":true,"strategy":"expected","value":0.71}
+//! {"n":2,"t":"2026-11-16T12:00:04.821Z","by":"ann","undo":1}
+//! ```
+//!
+//! A line is on the disk before [`Labelling::answer`] returns. An undo names the line that it takes back, so that those of
+//! two people cannot cross. One process writes at a time. Files of format 1, without numbers, are read and continued.
+
+mod journal;
+mod subjects;
+mod time;
+
+pub use subjects::{LabelQuestions, MatchQuestions, Subjects};
+
+use crate::data::{LabelSet, MatchSet, Problem, Truth};
+use crate::error::{Error, Result};
+use journal::Journal;
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// What is asked about: a label of an item, or an edge of a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Subject {
+    /// The item or the problem.
+    pub unit: u32,
+    /// The label, or the edge by its number within the problem.
+    pub thing: u32,
+}
+
+/// An answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// What it is about.
+    pub subject: Subject,
+    /// Whether the label applies, or the two belong together; none if the person could not say.
+    pub yes: Option<bool>,
+    /// Whether it was asked about: what is said unasked is not one of the questions.
+    pub asked: bool,
+}
+
+/// Who says something, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'a> {
+    /// The person, if known.
+    pub by: Option<&'a str>,
+    /// The moment.
+    pub at: SystemTime,
+    /// A name of this answer that its sender gave it: what is sent twice is written once.
+    pub key: Option<&'a str>,
+}
+
+/// What stands behind a line.
+enum Event {
+    Answer {
+        answer: Answer,
+        by: Option<String>,
+        /// Whether nobody took it back and no other answer took its place.
+        stands: bool,
+        /// The answer "cannot say" of the same person whose place it took.
+        replaces: Option<usize>,
+    },
+    /// Takes an answer back.
+    Undo { of: usize, redone: bool },
+    /// Takes an undo back.
+    Redo,
+}
+
+/// All that was said, in order; line n of a file is event n − 1.
+#[derive(Default)]
+struct Events {
+    all: Vec<Event>,
+    /// The answers of each unit, in order, whether they stand or not.
+    of_unit: Vec<Vec<usize>>,
+    keys: HashMap<String, usize>,
+}
+
+impl Events {
+    fn new(units: usize) -> Self {
+        Self { of_unit: vec![vec![]; units], ..Self::default() }
+    }
+
+    /// The answer of an event, if it is one that stands; with its person.
+    fn standing(&self, at: usize) -> Option<(&Answer, Option<&str>)> {
+        match self.all.get(at) {
+            Some(Event::Answer { answer, by, stands: true, .. }) => Some((answer, by.as_deref())),
+            _ => None,
+        }
+    }
+
+    /// The answer of a person on a subject that stands.
+    fn of(&self, subject: Subject, by: Option<&str>) -> Option<usize> {
+        let own = |&&at: &&usize| self.standing(at).is_some_and(|(a, who)| a.subject == subject && who == by);
+        self.of_unit[subject.unit as usize].iter().rev().find(own).copied()
+    }
+
+    /// Notes an answer; says why not, if it cannot stand.
+    fn answer(&mut self, mut answer: Answer, by: Option<&str>) -> std::result::Result<(), String> {
+        let replaces = self.of(answer.subject, by);
+        if let Some(Event::Answer { answer: old, stands, .. }) = replaces.and_then(|at| self.all.get_mut(at)) {
+            if old.yes.is_some() {
+                return Err("a second answer of the same person on the same question, with no undo between".into());
+            }
+            answer.asked |= old.asked;
+            *stands = false;
+        }
+        self.of_unit[answer.subject.unit as usize].push(self.all.len());
+        self.all.push(Event::Answer { answer, by: by.map(Into::into), stands: true, replaces });
+        Ok(())
+    }
+
+    /// Lets an answer stand or fall, and what it replaced the other way round.
+    fn turn(&mut self, at: usize, to: bool) {
+        let Some(Event::Answer { stands, replaces, .. }) = self.all.get_mut(at) else { return };
+        *stands = to;
+        if let Some(Event::Answer { stands, .. }) = replaces.and_then(|old| self.all.get_mut(old)) {
+            *stands = !to;
+        }
+    }
+
+    fn undo(&mut self, of: usize) -> std::result::Result<(), String> {
+        if self.standing(of).is_none() {
+            return Err("an undo of no answer that stands".into());
+        }
+        self.turn(of, false);
+        self.all.push(Event::Undo { of, redone: false });
+        Ok(())
+    }
+
+    fn redo(&mut self, undo: usize) -> std::result::Result<(), String> {
+        let of = match self.all.get(undo) {
+            Some(Event::Undo { of, redone: false }) => *of,
+            _ => return Err("a redo of no undo that stands".into()),
+        };
+        let Some(Event::Answer { answer, by, replaces, .. }) = self.all.get(of) else {
+            return Err("a redo of no answer".into());
+        };
+        if self.of(answer.subject, by.as_deref()) != *replaces {
+            return Err("a redo of an answer that another took the place of".into());
+        }
+        self.turn(of, true);
+        if let Some(Event::Undo { redone, .. }) = self.all.get_mut(undo) {
+            *redone = true;
+        }
+        self.all.push(Event::Redo);
+        Ok(())
+    }
+
+    /// Takes over a line of a file.
+    fn take(&mut self, line: &Value, subjects: &impl Subjects) -> std::result::Result<(), String> {
+        let next = self.all.len() + 1;
+        if let Some(n) = line.get("n").filter(|n| **n != Value::from(next)) {
+            return Err(format!("number {n} where {next} follows"));
+        }
+        let by = line["by"].as_str();
+        let event = |value: &Value| value.as_u64().and_then(|n| usize::try_from(n).ok()?.checked_sub(1));
+        if let Some(key) = line["key"].as_str() {
+            self.keys.insert(key.into(), self.all.len());
+        }
+        if let Some(undo) = event(&line["undo"]) {
+            return self.undo(undo);
+        }
+        if let Some(redo) = event(&line["redo"]) {
+            return self.redo(redo);
+        }
+        let Some(subject) = subjects.find(line)? else { return Err("a line that names nothing".into()) };
+        if line["undo"] == Value::Bool(true) {
+            // format 1: the last answer on the unit
+            let last = self.of_unit[subject.unit as usize].iter().rev().find(|&&at| self.standing(at).is_some());
+            let last = last.copied().filter(|&at| self.standing(at).is_some_and(|(a, _)| a.subject == subject));
+            return last.map_or_else(|| Err("an undo of no answer".into()), |at| self.undo(at));
+        }
+        let yes = match line.get("answer") {
+            Some(Value::Bool(yes)) => Some(*yes),
+            Some(Value::Null) => None,
+            _ => return Err("a line without an answer of true, false or null".into()),
+        };
+        self.answer(Answer { subject, yes, asked: line["asked"] != Value::Bool(false) }, by)
+    }
+}
+
+/// What a file of answers holds, as far as it is whole.
+struct Read {
+    events: Events,
+    /// Where the last whole line ends; the last line may be whole without its end.
+    end: usize,
+    unended: bool,
+    /// Whether there is a first line.
+    begun: bool,
+}
+
+/// Reads a file of answers; with `strict` its first line has to name these very data.
+fn read(old: &[u8], path: &Path, subjects: &impl Subjects, strict: bool) -> Result<Read> {
+    let whole = old.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    let unended = serde_json::from_slice::<Value>(&old[whole..]).is_ok();
+    let end = if unended { old.len() } else { whole };
+    let mut lines = old[..end].split(|&byte| byte == b'\n').zip(1..).filter(|(text, _)| !text.trim_ascii().is_empty());
+    let wrong = |line: usize, expected: &str, found: String| Error::Parse {
+        path: path.into(),
+        line,
+        column: 1,
+        expected: expected.into(),
+        found,
+    };
+    let first = lines.next();
+    if let Some((text, line)) = first {
+        let head: Value = serde_json::from_slice(text).unwrap_or_default();
+        if let Some(found) = strange(&head, subjects, strict) {
+            return Err(wrong(line, "answers on these data (write new ones to another file: -o FILE)", found));
+        }
+    }
+    let mut events = Events::new(subjects.units());
+    for (text, line) in lines {
+        let expected = || format!("an answer such as {}", example(subjects));
+        let shown = || format!("{:?}", String::from_utf8_lossy(text).chars().take(60).collect::<String>());
+        let record: Value = serde_json::from_slice(text).map_err(|_| wrong(line, &expected(), shown()))?;
+        events.take(&record, subjects).map_err(|found| wrong(line, &expected(), found))?;
+    }
+    Ok(Read { events, end, unended, begun: first.is_some() })
+}
+
+fn example<S: Subjects>(_: &S) -> &'static str {
+    S::EXAMPLE
+}
+
+/// What is strange about the first line of a file.
+fn strange<S: Subjects>(head: &Value, subjects: &S, strict: bool) -> Option<String> {
+    let own = subjects.head();
+    let said = own.keys().all(|field| head.get(field).is_some());
+    let format = head.get("format").map_or(Some(1), Value::as_u64);
+    match () {
+        () if !said && head.get("task").is_none_or(|task| *task == *S::TASK) => {
+            Some("a file that does not say so in its first line".into())
+        }
+        () if head.get("task").is_some_and(|task| *task != *S::TASK) => {
+            Some(format!("answers of the task {}", head["task"]))
+        }
+        () if format.is_none_or(|format| !(1..=2).contains(&format)) => {
+            Some(format!("answers of format {}, which a later version of ordain wrote", head["format"]))
+        }
+        () if strict => subjects.differs(head).map(Into::into),
+        () => None,
+    }
+}
+
+/// A file of answers that is open for more.
+///
+/// ```
+/// use ordain::data::synthetic::Scenes;
+/// use ordain::labelling::{Answer, LabelQuestions, Labelling, Said, Subject};
+/// # let dir = std::env::temp_dir().join(format!("ordain-doc-{}", std::process::id()));
+/// # std::fs::create_dir_all(&dir).unwrap();
+/// # let path = dir.join("answers.jsonl");
+/// let set = Scenes { items: 10, ..Scenes::default() }.make();
+/// let questions = LabelQuestions::new(&set)?;
+/// let (mut labelling, _) = Labelling::open(&questions, &path)?;
+/// let subject = Subject { unit: 3, thing: 1 };
+/// let said = Said { by: Some("ann"), at: std::time::SystemTime::now(), key: None };
+/// let n = labelling.answer(Answer { subject, yes: Some(true), asked: true }, Default::default(), said)?;
+/// assert_eq!((n, labelling.of_unit(3).count()), (1, 1));
+/// assert_eq!(labelling.undo(said)?.map(|answer| answer.subject), Some(subject));
+/// assert_eq!(labelling.of_unit(3).count(), 0);
+/// # drop(labelling);
+/// # std::fs::remove_dir_all(&dir).unwrap();
+/// # Ok::<(), ordain::Error>(())
+/// ```
+pub struct Labelling<'a, S: Subjects> {
+    subjects: &'a S,
+    path: PathBuf,
+    journal: Journal,
+    events: Events,
+}
+
+impl<'a, S: Subjects> Labelling<'a, S> {
+    /// Opens a file, makes it if it is not there, and takes over its answers. Half a last line is cut off: the second value says so.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parse`] if the file holds something else, and then it is left as it is; [`Error::Content`] if another
+    /// process writes to it; [`Error::Io`].
+    pub fn open(subjects: &'a S, path: &Path) -> Result<(Self, bool)> {
+        let (mut journal, old) = Journal::open(path)?;
+        let Read { events, end, unended, begun } = read(&old, path, subjects, true)?;
+        let half = end < old.len();
+        if half {
+            journal.cut(end)?;
+        } else if unended {
+            journal.append("\n")?;
+        }
+        if !begun {
+            let mut head = Map::from_iter([
+                ("ordain".into(), "answers".into()),
+                ("format".into(), 2.into()),
+                ("task".into(), S::TASK.into()),
+            ]);
+            head.append(&mut subjects.head());
+            journal.append(&format!("{}\n", Value::Object(head)))?;
+        }
+        Ok((Self { subjects, path: path.into(), journal, events }, half))
+    }
+
+    /// The answers on a unit that stand, in the order in which they were given.
+    pub fn of_unit(&self, unit: usize) -> impl Iterator<Item = &Answer> {
+        self.events.of_unit[unit].iter().filter_map(|&at| Some(self.events.standing(at)?.0))
+    }
+
+    /// Whether a person can say something about a subject: nothing stands, or that nobody could say.
+    pub fn is_open(&self, subject: Subject, by: Option<&str>) -> bool {
+        let old = self.events.of(subject, by).and_then(|at| self.events.standing(at));
+        old.is_none_or(|(answer, _)| answer.yes.is_none())
+    }
+
+    /// Writes an answer, with what else is to be known of it, and returns its number once it is on the disk. An answer whose
+    /// key is there already is not written again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Data`] if an answer of the same person stands; [`Error::Io`], and then nothing was written.
+    pub fn answer(&mut self, answer: Answer, more: Map<String, Value>, said: Said<'_>) -> Result<u64> {
+        if let Some(&at) = said.key.and_then(|key| self.events.keys.get(key)) {
+            return Ok(at as u64 + 1);
+        }
+        if !self.is_open(answer.subject, said.by) {
+            return Err(self.refused("a second answer of the same person on the same question".into()));
+        }
+        let mut line = self.subjects.names(answer.subject);
+        line.insert("answer".into(), answer.yes.into());
+        if !answer.asked {
+            line.insert("asked".into(), false.into());
+        }
+        line.extend(more);
+        self.write(line, said)?;
+        if let Some(key) = said.key {
+            self.events.keys.insert(key.into(), self.events.all.len());
+        }
+        self.events.answer(answer, said.by).map_err(|found| self.refused(found))?;
+        Ok(self.events.all.len() as u64)
+    }
+
+    /// Takes back the last answer of a person that stands (of anybody, if the person is not known): the answer, if there was one.
+    pub fn undo(&mut self, said: Said<'_>) -> Result<Option<Answer>> {
+        let own = |&at: &usize| self.events.standing(at).is_some_and(|(_, by)| said.by.is_none() || by == said.by);
+        let Some(at) = (0..self.events.all.len()).rev().find(own) else { return Ok(None) };
+        let answer = self.events.standing(at).map(|(answer, _)| *answer);
+        self.write(Map::from_iter([("undo".into(), (at + 1).into())]), said)?;
+        self.events.undo(at).map_err(|found| self.refused(found))?;
+        Ok(answer)
+    }
+
+    /// Takes back the last undo, if nothing else was said since but other undos and redos: the answer that stands again, if any.
+    pub fn redo(&mut self, said: Said<'_>) -> Result<Option<Answer>> {
+        let last =
+            self.events.all.iter().rposition(|event| matches!(event, Event::Answer { .. })).map_or(0, |at| at + 1);
+        let open = |&at: &usize| matches!(self.events.all[at], Event::Undo { redone: false, .. });
+        let Some(at) = (last..self.events.all.len()).rev().find(open) else { return Ok(None) };
+        let Event::Undo { of, .. } = self.events.all[at] else { return Ok(None) };
+        self.write(Map::from_iter([("redo".into(), (at + 1).into())]), said)?;
+        self.events.redo(at).map_err(|found| self.refused(found))?;
+        Ok(self.events.standing(of).map(|(answer, _)| *answer))
+    }
+
+    /// Writes a line under the next number.
+    fn write(&mut self, line: Map<String, Value>, said: Said<'_>) -> Result<()> {
+        let number = self.events.all.len() + 1;
+        let mut all = Map::from_iter([("n".into(), number.into()), ("t".into(), time::utc(said.at).into())]);
+        all.extend(said.by.map(|by| ("by".into(), by.into())));
+        all.extend(said.key.map(|key| ("key".into(), key.into())));
+        all.extend(line);
+        self.journal.append(&format!("{}\n", Value::Object(all)))
+    }
+
+    fn refused(&self, found: String) -> Error {
+        Error::Data { expected: format!("{}: an answer that can stand", self.path.display()), found }
+    }
+}
+
+/// The answers of a file that stand, without opening it for more: on each subject what most people say; nothing where as many
+/// say yes as no, or nobody could say. In the order of subjects.
+///
+/// Subjects go by name: the data may be others than those that were asked about, as long as all names are there. Items without ids
+/// of their own have no names, and answers are on one set of them alone.
+///
+/// # Errors
+///
+/// As [`Labelling::open`]; no lock is needed, and half a last line is left out.
+pub fn standing(path: &Path, subjects: &impl Subjects) -> Result<Vec<(Subject, bool)>> {
+    let old = std::fs::read(path).map_err(|reason| Error::Io { path: path.into(), action: "read", reason })?;
+    let Read { events, .. } = read(&old, path, subjects, !subjects.by_name())?;
+    let mut votes: std::collections::BTreeMap<Subject, i64> = Default::default();
+    for at in 0..events.all.len() {
+        if let Some((Answer { subject, yes: Some(yes), .. }, _)) = events.standing(at) {
+            *votes.entry(*subject).or_default() += if *yes { 1 } else { -1 };
+        }
+    }
+    Ok(votes.into_iter().filter(|&(_, sum)| sum != 0).map(|(subject, sum)| (subject, sum > 0)).collect())
+}
+
+/// A set with what people said of its items: labels that were answered, and no other label of such an item counts as absent. Labels
+/// that the data give an item stay. Items without an answer are as they were, but those without any label are all unknown:
+/// that nobody gave them a label is not known to mean that they have none.
+///
+/// ```
+/// use ordain::data::synthetic::Scenes;
+/// use ordain::labelling::{Subject, label};
+/// let set = label(&Scenes { items: 3, ..Scenes::default() }.make(), &[(Subject { unit: 1, thing: 0 }, false)])?;
+/// assert!(!set.yes(1).contains(&0) && !set.unknown(1).contains(&0)); // known not to apply
+/// assert_eq!(set.yes(1).len() + set.unknown(1).len() + 1, set.labels.len());
+/// # Ok::<(), ordain::Error>(())
+/// ```
+pub fn label(set: &LabelSet, answers: &[(Subject, bool)]) -> Result<LabelSet> {
+    let mut of_item: Vec<Vec<(u32, bool)>> = vec![vec![]; set.len()];
+    answers.iter().for_each(|(subject, yes)| of_item[subject.unit as usize].push((subject.thing, *yes)));
+    let all = 0..set.labels.len() as u32;
+    let (mut yes, mut unknown) = (vec![], vec![]);
+    for (i, said) in of_item.iter().enumerate() {
+        let bare = set.yes(i).is_empty() && set.unknown(i).is_empty();
+        if said.is_empty() && !bare {
+            yes.push(set.yes(i).to_vec());
+            unknown.push(set.unknown(i).to_vec());
+            continue;
+        }
+        let said_of = |label: u32| said.iter().find(|(own, _)| *own == label).map(|(_, yes)| *yes);
+        let has = |label: u32| said_of(label).unwrap_or(set.yes(i).binary_search(&label).is_ok());
+        yes.push(all.clone().filter(|&label| has(label)).collect());
+        unknown.push(all.clone().filter(|&label| said_of(label).is_none() && !has(label)).collect());
+    }
+    set.with_labels(yes, unknown)
+}
+
+/// A set with what people said of its edges: two that belong together have no other partner; what nobody answered is as it was.
+///
+/// # Errors
+///
+/// [`Error::Data`] if answers and data give an item two partners.
+pub fn matched(set: &MatchSet, answers: &[(Subject, bool)]) -> Result<MatchSet> {
+    let mut problems: Vec<Problem> = set.problems().to_vec();
+    for (subject, yes) in answers {
+        let problem = &mut problems[subject.unit as usize];
+        problem.truth[subject.thing as usize] = if *yes { Truth::Yes } else { Truth::No };
+    }
+    for (subject, _) in answers.iter().filter(|(_, yes)| *yes) {
+        let Problem { edges, truth, .. } = &mut problems[subject.unit as usize];
+        let (i, j) = edges[subject.thing as usize];
+        let others = edges.iter().zip(truth).filter(|(ends, _)| **ends != (i, j) && (ends.0 == i || ends.1 == j));
+        others.filter(|(_, truth)| **truth == Truth::Unknown).for_each(|(_, truth)| *truth = Truth::No);
+    }
+    MatchSet::new(set.features.clone(), set.columns.clone(), problems)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)] // a test may panic
+mod tests {
+    use super::*;
+    use crate::data::synthetic::{Linkage, Scenes};
+    use crate::random::Random;
+    use std::time::UNIX_EPOCH;
+
+    fn said(by: Option<&str>) -> Said<'_> {
+        Said { by, at: UNIX_EPOCH, key: None }
+    }
+
+    fn all<S: Subjects>(labelling: &Labelling<'_, S>) -> Vec<Answer> {
+        (0..labelling.subjects.units()).flat_map(|unit| labelling.of_unit(unit).copied()).collect()
+    }
+
+    /// What stands, by replaying every word on a stack of states: an undo brings back the state before the answer it takes back.
+    #[derive(Clone, Default)]
+    struct Slow {
+        stands: Vec<(usize, Answer, Option<&'static str>)>,
+        hidden: HashMap<usize, (usize, Answer, Option<&'static str>)>,
+    }
+
+    impl Slow {
+        fn answer(&mut self, n: usize, mut answer: Answer, by: Option<&'static str>) {
+            if let Some(at) = self.stands.iter().position(|old| old.1.subject == answer.subject && old.2 == by) {
+                let old = self.stands.remove(at);
+                answer.asked |= old.1.asked;
+                self.hidden.insert(n, old);
+            }
+            self.stands.push((n, answer, by));
+        }
+
+        fn undo(&mut self, n: usize) {
+            self.stands.retain(|own| own.0 != n);
+            self.stands.extend(self.hidden.remove(&n));
+            self.stands.sort_by_key(|own| own.0);
+        }
+    }
+
+    #[test]
+    fn what_stands_is_what_was_said_and_not_taken_back_however_often_the_file_is_opened() {
+        let (set, dir) = (Scenes { items: 4, ..Scenes::default() }.make(), tempfile::tempdir().unwrap());
+        let (questions, mut random) = (LabelQuestions::new(&set).unwrap(), Random::new(3));
+        let people = [None, Some("ann"), Some("bob")];
+        for round in 0..crate::cases::cases(8) {
+            let path = dir.path().join(format!("{round}.jsonl"));
+            let (mut labelling, _) = Labelling::open(&questions, &path).unwrap();
+            // one person or many: who does not give a name takes back anybody's answers
+            let many = round % 2 == 1;
+            let (mut slow, mut order): (Slow, Vec<(usize, Option<&str>)>) = Default::default();
+            for _ in 0..40 {
+                let by = if many { people[1 + random.below(2)] } else { None };
+                let n = labelling.events.all.len() + 1;
+                match random.below(10) {
+                    0..3 => {
+                        let last = order.iter().rposition(|own| own.1 == by);
+                        let undone = labelling.undo(said(by)).unwrap();
+                        assert_eq!(undone.is_some(), last.is_some() || slow.stands.iter().any(|own| own.2 == by));
+                        if let Some(answer) = undone {
+                            let own = slow.stands.iter().rev().find(|own| own.2 == by).unwrap().clone();
+                            assert_eq!(own.1, answer);
+                            slow.undo(own.0);
+                            order.retain(|other| other.0 != own.0);
+                        }
+                    }
+                    3 => {
+                        drop(labelling);
+                        labelling = Labelling::open(&questions, &path).unwrap().0;
+                    }
+                    _ => {
+                        let subject = Subject { unit: random.below(4) as u32, thing: random.below(5) as u32 };
+                        let yes = [Some(true), Some(false), None][random.below(3)];
+                        let answer = Answer { subject, yes, asked: random.below(2) == 0 };
+                        let open = !slow
+                            .stands
+                            .iter()
+                            .any(|own| own.1.subject == subject && own.2 == by && own.1.yes.is_some());
+                        assert_eq!(labelling.is_open(subject, by), open);
+                        match labelling.answer(answer, Map::new(), said(by)) {
+                            Ok(number) => {
+                                assert!(open && number == n as u64);
+                                slow.answer(n, answer, by);
+                                order.push((n, by));
+                            }
+                            Err(_) => assert!(!open),
+                        }
+                    }
+                }
+                let mut stands: Vec<(usize, Answer)> = slow.stands.iter().map(|own| (own.0, own.1)).collect();
+                stands.sort_by_key(|own| (own.1.subject.unit, own.0));
+                assert_eq!(all(&labelling), stands.into_iter().map(|own| own.1).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn a_redo_says_again_what_an_undo_took_back() {
+        let (set, dir) = (Linkage { problems: 2, ..Linkage::default() }.make(), tempfile::tempdir().unwrap());
+        let (questions, path) = (MatchQuestions::new(&set).unwrap(), dir.path().join("answers.jsonl"));
+        let (mut labelling, _) = Labelling::open(&questions, &path).unwrap();
+        let answer = |thing: u32, yes| Answer { subject: Subject { unit: 1, thing }, yes, asked: true };
+        assert_eq!(labelling.redo(said(None)).unwrap(), None);
+        for one in [answer(0, None), answer(1, Some(true)), answer(0, Some(false))] {
+            labelling.answer(one, Map::new(), said(None)).unwrap();
+        }
+        let whole = all(&labelling);
+        assert_eq!(whole, [answer(1, Some(true)), answer(0, Some(false))]);
+        assert_eq!(labelling.undo(said(None)).unwrap(), Some(answer(0, Some(false))));
+        assert_eq!(all(&labelling), [answer(0, None), answer(1, Some(true))], "what it replaced stands again");
+        assert_eq!(labelling.undo(said(None)).unwrap(), Some(answer(1, Some(true))));
+        for again in [answer(1, Some(true)), answer(0, Some(false))] {
+            assert_eq!(labelling.redo(said(None)).unwrap(), Some(again));
+        }
+        assert_eq!((all(&labelling), labelling.redo(said(None)).unwrap()), (whole.clone(), None));
+        drop(labelling);
+        assert_eq!(all(&Labelling::open(&questions, &path).unwrap().0), whole);
+    }
+
+    #[test]
+    fn an_answer_with_the_same_key_is_written_once_and_one_process_writes() {
+        let (set, dir) = (Scenes { items: 3, ..Scenes::default() }.make(), tempfile::tempdir().unwrap());
+        let (questions, path) = (LabelQuestions::new(&set).unwrap(), dir.path().join("answers.jsonl"));
+        let (mut labelling, _) = Labelling::open(&questions, &path).unwrap();
+        let answer = Answer { subject: Subject { unit: 0, thing: 0 }, yes: Some(true), asked: true };
+        let keyed = Said { key: Some("k1"), ..said(Some("ann")) };
+        for _ in 0..3 {
+            assert_eq!(labelling.answer(answer, Map::new(), keyed).unwrap(), 1);
+        }
+        let refused = Labelling::open(&questions, &path).err().unwrap().to_string();
+        assert!(refused.contains("nobody else writes"), "{refused}");
+        if cfg!(target_os = "linux") {
+            assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
+        }
+        drop(labelling);
+        let (mut labelling, half) = Labelling::open(&questions, &path).unwrap();
+        assert!(!half && labelling.answer(answer, Map::new(), keyed).unwrap() == 1);
+        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 2);
+    }
+
+    /// Cut anywhere, changed anywhere: what is read is a beginning of what was written, or an error that leaves the file as it is.
+    #[test]
+    fn a_damaged_file_is_refused_or_read_up_to_a_whole_line() {
+        let (set, dir) = (Scenes { items: 3, ..Scenes::default() }.make(), tempfile::tempdir().unwrap());
+        let (questions, path) = (LabelQuestions::new(&set).unwrap(), dir.path().join("answers.jsonl"));
+        let (mut labelling, _) = Labelling::open(&questions, &path).unwrap();
+        let mut states = vec![vec![]];
+        for thing in 0..4 {
+            let answer = Answer { subject: Subject { unit: thing % 3, thing }, yes: Some(thing % 2 == 0), asked: true };
+            labelling.answer(answer, Map::new(), said(Some("ann"))).unwrap();
+            states.push(all(&labelling));
+        }
+        labelling.undo(said(Some("ann"))).unwrap();
+        states.push(all(&labelling));
+        drop(labelling);
+        let whole = std::fs::read(&path).unwrap();
+        for cut in 0..whole.len() {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            let (labelling, _) = Labelling::open(&questions, &path).unwrap();
+            assert!(states.contains(&all(&labelling)), "cut at {cut}");
+            drop(labelling);
+            assert!(std::fs::read(&path).unwrap().ends_with(b"\n"));
+        }
+        // a line that is missing, or that stands twice, is noticed by its number
+        let lines: Vec<&str> = std::str::from_utf8(&whole).unwrap().lines().collect();
+        for gone in 1..lines.len() - 1 {
+            let mut some = lines.clone();
+            some.remove(gone);
+            let twice = [&lines[..=gone], &lines[gone..]].concat();
+            for text in [some, twice].map(|lines| lines.join("\n") + "\n") {
+                std::fs::write(&path, &text).unwrap();
+                assert!(matches!(Labelling::open(&questions, &path), Err(Error::Parse { .. })), "{text}");
+                assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+            }
+        }
+    }
+
+    #[test]
+    fn what_nobody_answered_is_unknown() {
+        let (set, mut random) = (Scenes { items: 40, ..Scenes::default() }.make(), Random::new(1));
+        let n = set.labels.len();
+        for _ in 0..20 {
+            let mut answers: Vec<(Subject, bool)> = vec![];
+            for unit in (0..40).filter(|unit| unit % 3 == 0) {
+                let mut things: Vec<u32> = (0..n as u32).collect();
+                random.shuffle(&mut things);
+                let own =
+                    things[..1 + random.below(n)].iter().map(|&thing| (Subject { unit, thing }, random.below(2) == 0));
+                answers.extend(own.collect::<Vec<_>>());
+            }
+            let learned = label(&set, &answers).unwrap();
+            for i in 0..40 {
+                for l in 0..n as u32 {
+                    let said = answers.iter().find(|(s, _)| (s.unit as usize, s.thing) == (i, l)).map(|(_, yes)| *yes);
+                    let (yes, unknown) = (learned.yes(i).contains(&l), learned.unknown(i).contains(&l));
+                    let before = set.yes(i).contains(&l);
+                    let asked = i % 3 == 0;
+                    assert_eq!(yes, said.unwrap_or(before));
+                    assert_eq!(unknown, asked && said.is_none() && !before);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_match_leaves_no_other_partner() {
+        let set = Linkage { problems: 3, ..Linkage::default() }.make();
+        let blank: Vec<Problem> = set
+            .problems()
+            .iter()
+            .map(|p| Problem { truth: vec![Truth::Unknown; p.edges.len()], ..p.clone() })
+            .collect();
+        let blank = MatchSet::new(set.features.clone(), set.columns.clone(), blank).unwrap();
+        let right = set.problem(1).matched().next().unwrap();
+        let learned = matched(&blank, &[(Subject { unit: 1, thing: right as u32 }, true)]).unwrap();
+        let (problem, (i, j)) = (learned.problem(1), set.problem(1).edges[right]);
+        for (&(a, b), &truth) in problem.edges.iter().zip(&problem.truth) {
+            let expected = match (a == i, b == j) {
+                (true, true) => Truth::Yes,
+                (false, false) => Truth::Unknown,
+                _ => Truth::No,
+            };
+            assert_eq!(truth, expected);
+        }
+        assert_eq!(learned.problem(0), blank.problem(0));
+        let clash = problem.edges.iter().position(|&(a, b)| a == i && b != j).unwrap() as u32;
+        let both = [right as u32, clash].map(|thing| (Subject { unit: 1, thing }, true));
+        assert!(matches!(matched(&blank, &both), Err(Error::Data { .. })));
+    }
+}
