@@ -145,6 +145,11 @@ const RULES: &[Rule] = &[
             format!("--questions is for methods that give labels; this one {}: leave it out", words.does)
         },
     },
+    Rule {
+        option: "--answers",
+        tasks: &[Holds::Items, Holds::Problems],
+        otherwise: |_, words| format!("--answers is for labels and matches; this {}: leave it out", words.does),
+    },
     Rule { option: "--convention", tasks: WITH_CONVENTIONS, otherwise: RULES_OF_METRICS },
     Rule { option: "--gain", tasks: WITH_CONVENTIONS, otherwise: RULES_OF_METRICS },
     Rule { option: "--discount", tasks: WITH_CONVENTIONS, otherwise: RULES_OF_METRICS },
@@ -207,6 +212,7 @@ pub(crate) fn check_gram(gram: Option<&Path>, methods: &[AnyMethod]) -> Result<(
 pub(crate) fn check_fit(args: &args::Fit, method: &AnyMethod) -> Result<()> {
     allow(method.task(), &points(&args.points))?;
     allow(method.task(), &[("--links", args.links.is_some()), ("--start", args.start.is_some())])?;
+    allow(method.task(), &[("--answers", args.answers.is_some())])?;
     columns(method.task(), &args.columns, &args.reading)?;
     check_gram(args.gram.as_deref(), std::slice::from_ref(method))?;
     check_links(args.links.is_some(), std::slice::from_ref(method))?;

@@ -23,7 +23,13 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
     check_output(&args.output)?;
     check_not_input(
         &args.output,
-        args.train.iter().chain(&args.valid).chain(&args.points.pairs).chain(&args.links).chain(&args.start),
+        args.train
+            .iter()
+            .chain(&args.valid)
+            .chain(&args.points.pairs)
+            .chain(&args.links)
+            .chain(&args.start)
+            .chain(&args.answers),
     )?;
     if args.output.is_file() && !model_file::is_model(&args.output) {
         return Err(Usage(format!(
@@ -55,6 +61,11 @@ fn fit<T: Show<Method = M>, M: Method<T>>(method: &M, args: &Fit, screen: &Scree
     let (mut set, train, valid) = files::read_training::<T>(&parts, &how, method.name(), &given)?;
     if let Some(gram) = given.gram {
         set = T::with_gram(set, gram, None)?;
+    }
+    if let Some(answers) = &args.answers {
+        let (own, count) = T::with_answers(set, answers)?;
+        screen.say(&format!("{}: {count} answers that stand", answers.display()));
+        set = own;
     }
     files::say_columns(set.columns(), &given, screen)?;
     files::need_truth::<T>(&set, &args.train)?;

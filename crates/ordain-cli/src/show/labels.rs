@@ -7,6 +7,7 @@ use crate::screen::{Screen, assignments, four, table};
 use anyhow::Result;
 use ordain::answer::{Answers, LabelExplanation, LabelSetFacts, Want};
 use ordain::data::{LabelReading, LabelSet, Missing, side_file};
+use ordain::labelling::{LabelQuestions, label, standing};
 use ordain::method::{Annotate, Annotator, LabelNotes, Trainer};
 use ordain::metric::{Evaluation, Kind, Metric};
 use ordain::model_file::Header;
@@ -41,6 +42,11 @@ impl Show for Annotate {
 
     fn with_gram(set: LabelSet, gram: &Path, training: Option<&[String]>) -> ordain::Result<LabelSet> {
         set.with_gram(gram, training)
+    }
+
+    fn with_answers(set: LabelSet, answers: &Path) -> ordain::Result<(LabelSet, usize)> {
+        let answers = standing(answers, &LabelQuestions::new(&set)?)?;
+        Ok((label(&set, &answers)?, answers.len()))
     }
 
     fn missing(how: &LabelReading) -> Missing {

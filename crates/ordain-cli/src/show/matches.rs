@@ -8,6 +8,7 @@ use crate::screen::{Screen, four, table};
 use anyhow::Result;
 use ordain::answer::{Answers, EdgeExplanation, EdgePart, MatchSetFacts, MatchedProblem, Want, doubtful};
 use ordain::data::{MatchReading, MatchSet, Missing, PointFeature, Split, Truth, delaunay, read_match_splits};
+use ordain::labelling::{MatchQuestions, matched, standing};
 use ordain::method::{Match, MatchNotes, MatchPrediction, Matcher, Sums};
 use ordain::metric::calibration::Calibration;
 use ordain::metric::{Evaluation, Metric};
@@ -39,6 +40,11 @@ impl Show for Match {
             roles: model.inputs.columns.roles.clone(),
             model: Some(model.inputs.given().to_vec()),
         }
+    }
+
+    fn with_answers(set: MatchSet, answers: &Path) -> ordain::Result<(MatchSet, usize)> {
+        let answers = standing(answers, &MatchQuestions::new(&set)?)?;
+        Ok((matched(&set, &answers)?, answers.len()))
     }
 
     fn missing(how: &MatchReading) -> Missing {
