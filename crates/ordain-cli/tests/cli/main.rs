@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../../ordain/tests/common/cases.rs"]
+mod cases;
 mod columns;
 mod compare;
 mod compare_tags;

@@ -1,8 +1,10 @@
 //! `ordain simulate` and `ordain ask`.
 
+use crate::cases::cases;
 use crate::support::{Done, Place, command, has_fields, number, ordain, piped, well};
 use ordain::data::synthetic::{Linkage, Scenes};
 use ordain::data::{LabelReading, LabelSet, MatchSet, Problem, Truth, read_labels, write_labels, write_matches};
+use ordain::random::Random;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -500,4 +502,51 @@ fn pairs_are_asked_about_and_teach() {
     ordain(&[&fit[..], &["--answers", &output]].concat()).code(0).says("2 answers that stand");
     // another file of edges has other names
     ordain(&["ask", &model, &place.at("train.csv"), "-o", &output]).code(1).silent().says("answers on other edges");
+}
+
+/// Killed at any moment, a labelling keeps every answer that was followed by another question, for labels and for matches.
+#[test]
+fn a_kill_loses_no_answer_that_was_acknowledged() {
+    let place = place();
+    let set = Linkage { problems: 30, ..Linkage::default() }.make();
+    write_matches(&set, &place.path().join("pairs.csv")).unwrap();
+    let matcher = place.at("matcher");
+    let method = "matchmap[null=true,lambda=0.1,scale=matched]";
+    well(&["fit", method, &place.at("pairs.csv"), "-o", &matcher, "--quiet"]);
+    let mut random = Random::new(9);
+    for (model, data) in [(place.at("star"), place.at("test.txt")), (matcher, place.at("pairs.csv"))] {
+        let output = place.at("killed.jsonl");
+        _ = std::fs::remove_file(&output);
+        let mut least = 0;
+        for _ in 0..cases(100) {
+            let mut child = command(&["ask", &model, &data, "-o", &output, "--questions", "99"])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut input = child.stdin.take().unwrap();
+            let mut err = BufReader::new(child.stderr.take().unwrap()).lines();
+            let mut asked = || err.by_ref().any(|line| line.unwrap().ends_with("quit)"));
+            let (waits, sends) = (random.below(4), random.below(3));
+            for at in 0..=waits {
+                if !asked() {
+                    break;
+                }
+                // a question after an answer says that the answer is kept
+                least += usize::from(at > 0);
+                if at < waits {
+                    writeln!(input, "{}", ["y", "n"][random.below(2)]).unwrap();
+                }
+            }
+            // and then in the middle of whatever it does with these
+            (0..sends).for_each(|_| _ = writeln!(input, "n"));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let text = std::fs::read_to_string(&output).unwrap();
+            let whole = text.lines().filter(|line| serde_json::from_str::<Value>(line).is_ok()).count() - 1;
+            assert!(whole >= least, "{whole} answers, {least} acknowledged");
+            least = whole;
+        }
+    }
 }
