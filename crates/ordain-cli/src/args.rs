@@ -563,6 +563,9 @@ pub(crate) struct Ask {
     /// Who answers: stands beside every answer, and undo takes back answers of this person alone
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
+    /// Columns of the table to show with each item or pair, such as its title or the path of its picture
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(crate) show: Vec<String>,
     /// Which label is asked: expected, entropy, paper, random
     #[arg(long, value_name = "NAME", default_value = "expected")]
     pub(crate) strategy: String,

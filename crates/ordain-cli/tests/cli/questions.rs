@@ -550,3 +550,38 @@ fn a_kill_loses_no_answer_that_was_acknowledged() {
         }
     }
 }
+
+/// What a table says of an item or a pair is shown with it, on a line each.
+#[test]
+fn columns_of_the_table_are_shown() {
+    let place = Place::empty();
+    let rows = |from: usize| -> String {
+        let row = |i: usize| {
+            let (x, y) = ((i * 7 % 11) as f64 / 11.0, (i * 5 % 13) as f64 / 13.0);
+            format!("i{i},\"title {i}\tand more\",{x},{y},{}\n", if x > y { "sea" } else { "land" })
+        };
+        "id,title,x,y,labels\n".to_owned() + &(from..from + 60).map(row).collect::<String>()
+    };
+    std::fs::write(place.path().join("train.csv"), rows(0)).unwrap();
+    std::fs::write(place.path().join("new.csv"), rows(100)).unwrap();
+    let (model, new, output) = (place.at("model"), place.at("new.csv"), place.at("answers.jsonl"));
+    well(&["fit", "independent[lambda=0.1]", &place.at("train.csv"), "--ignore", "title", "-o", &model, "--quiet"]);
+    let words = ["ask", &model, &new, "-o", &output, "--show", "title,x"];
+    let done = piped(&words, b"y\nquit\n").code(0);
+    assert!(done.err.contains("item i100 (1 of 60)\n  title: title 100 and more\n  x: 0.636"), "{}", done.err);
+    let wrong = piped(&["ask", &model, &new, "-o", &output, "--show", "titel"], b"").code(1).silent();
+    wrong.says("a header with the column \"titel\"");
+    // both sides of a pair
+    let row = |i: usize| {
+        let (l, r) = (i / 3, i % 3);
+        let near = if l == r { 0.9 } else { 0.2 };
+        format!("p,l{l},r{r},Ann {l},Anne {r},{},{}\n", near - 0.01 * i as f64, u8::from(l == r))
+    };
+    let table = "problem,left,right,name_a,name_b,near,matched\n".to_owned() + &(0..9).map(row).collect::<String>();
+    std::fs::write(place.path().join("pairs.csv"), table).unwrap();
+    let (pairs, model, output) = (place.at("pairs.csv"), place.at("pairs"), place.at("pairs.jsonl"));
+    let method = "matchmap[null=true,lambda=1,scale=none]";
+    well(&["fit", method, &pairs, "--ignore", "name_a,name_b", "-o", &model, "--quiet"]);
+    let done = piped(&["ask", &model, &pairs, "-o", &output, "--show", "name_a,name_b"], b"quit\n").code(0);
+    assert!(done.err.contains("\n  name_a: Ann ") && done.err.contains("\n  name_b: Anne "), "{}", done.err);
+}

@@ -43,4 +43,4 @@ pub use strings::Strings;
 pub use synthetic::read_contours;
 #[cfg(feature = "parquet")]
 pub use table::{Frame, Taken};
-pub use table::{Role, Roles};
+pub use table::{Role, Roles, texts};

@@ -1,12 +1,12 @@
 //! Questions about the labels of items.
 
-use super::{Asked, Asker, ask, read};
+use super::{Asked, Asker, ask, fields, read};
 use crate::args::Ask;
 use crate::plan::Usage;
 use crate::screen::Screen;
 use anyhow::Result;
 use ordain::ask::{Count, Known, Strategy, generator, next};
-use ordain::data::LabelSet;
+use ordain::data::{LabelSet, texts};
 use ordain::labelling::{Answer, LabelQuestions, Labelling};
 use ordain::method::{Annotate, Annotator, LabelWork, Scored, Trainer};
 use ordain::structure::star::Clamp;
@@ -25,8 +25,21 @@ pub(super) fn run(fitted: &Fitted<Annotate>, strategy: Strategy, args: &Ask, scr
     let ready = read(fitted, args, screen)?;
     let questions = LabelQuestions::new(ready.set())?;
     let work = LabelWork::default();
-    let mut items =
-        Items { on: &ready, set: ready.set(), annotator, questions: &questions, strategy, seed: args.seed, work };
+    let shown = match args.show.is_empty() {
+        true => vec![],
+        false => texts(&args.data, &fitted.model.inputs.columns.roles, &[], &args.show)?,
+    };
+    let mut items = Items {
+        on: &ready,
+        set: ready.set(),
+        annotator,
+        questions: &questions,
+        strategy,
+        seed: args.seed,
+        work,
+        show: &args.show,
+        shown,
+    };
     ask(&mut items, &questions, args, screen)
 }
 
@@ -38,6 +51,9 @@ struct Items<'a> {
     strategy: Strategy,
     seed: u64,
     work: LabelWork,
+    /// Columns to show, and their texts, item by item.
+    show: &'a [String],
+    shown: Vec<Vec<String>>,
 }
 
 /// What is known of an item: clamps, and labels that were skipped.
@@ -90,7 +106,8 @@ impl<'a> Asker for Items<'a> {
     }
 
     fn heading(&self, unit: usize, (at, of): (usize, usize)) -> String {
-        format!("{} ({at} of {of})", self.name(unit))
+        let fields = self.shown.get(unit).map_or(String::new(), |texts| fields(self.show, texts));
+        format!("{} ({at} of {of}){fields}", self.name(unit))
     }
 
     fn next(&mut self, unit: usize, answers: &[Answer]) -> Result<Option<Asked>> {

@@ -1,21 +1,31 @@
 //! Questions about the pairs of a matching.
 
-use super::{Asked, Asker, ask, read};
+use super::{Asked, Asker, ask, fields, read};
 use crate::args::Ask;
 use crate::screen::Screen;
 use anyhow::Result;
 use ordain::ask::{GivenMatches, given, next_pair};
-use ordain::data::{MatchSet, Problem};
+use ordain::data::{MatchSet, Problem, Role, texts};
 use ordain::labelling::{Answer, Labelling, MatchQuestions};
 use ordain::method::{Match, Matcher};
 use ordain::task::{Fitted, Ready};
 use serde_json::{Map, json};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 pub(super) fn run(fitted: &Fitted<Match>, args: &Ask, screen: &Screen) -> Result<()> {
     let ready = read(fitted, args, screen)?;
     let questions = MatchQuestions::new(ready.set())?;
-    let mut pairs = Pairs { on: &ready, set: ready.set(), matcher: &fitted.model, questions: &questions };
+    let mut shown = HashMap::new();
+    if !args.show.is_empty() {
+        let keys = [Role::Problem, Role::Left, Role::Right];
+        for mut row in texts(&args.data, &fitted.model.inputs.columns.roles, &keys, &args.show)? {
+            let texts = row.split_off(keys.len());
+            shown.insert(row, texts);
+        }
+    }
+    let (on, set, show) = (&ready, ready.set(), &args.show[..]);
+    let mut pairs = Pairs { on, set, matcher: &fitted.model, questions: &questions, show, shown };
     ask(&mut pairs, &questions, args, screen)
 }
 
@@ -24,6 +34,9 @@ struct Pairs<'a> {
     set: &'a MatchSet,
     matcher: &'a Matcher,
     questions: &'a MatchQuestions<'a>,
+    /// Columns to show, and their texts by problem, left and right.
+    show: &'a [String],
+    shown: HashMap<Vec<String>, Vec<String>>,
 }
 
 /// What is known of the edges of a problem, and those that were skipped.
@@ -67,7 +80,9 @@ impl Pairs<'_> {
         if !others.is_empty() {
             _ = write!(text, "; else {}", others.join(", "));
         }
-        text
+        let (left, right) = self.ends(unit, edge);
+        let key = [problem.name.as_str(), left, right].map(str::to_owned).to_vec();
+        text + &self.shown.get(&key).map_or(String::new(), |texts| fields(self.show, texts))
     }
 }
 

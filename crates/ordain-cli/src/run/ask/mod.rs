@@ -44,6 +44,16 @@ fn read<T: Show>(fitted: &Fitted<T>, args: &Ask, screen: &Screen) -> Result<Read
     files::read_for(fitted, std::slice::from_ref(&args.data), &given, screen)
 }
 
+/// The columns of `--show`: a name and a text for each, without those that are empty.
+fn fields(names: &[String], texts: &[String]) -> String {
+    let field = |(name, text): (&String, &String)| {
+        // one line each, whatever a cell holds
+        let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        format!("\n  {name}: {}", text.trim())
+    };
+    names.iter().zip(texts).filter(|(_, text)| !text.trim().is_empty()).map(field).collect()
+}
+
 /// A question with what a person should see.
 struct Asked {
     /// The label or the edge.

@@ -18,6 +18,7 @@ mod frame;
 #[cfg(feature = "parquet")]
 mod messages;
 mod roles;
+mod texts;
 
 #[cfg(feature = "parquet")]
 pub use arrays::Taken;
@@ -25,6 +26,7 @@ pub use arrays::Taken;
 pub use frame::Frame;
 pub(in crate::data) use roles::{Finding, shown};
 pub use roles::{Role, Roles};
+pub use texts::texts;
 
 use crate::data::sniff::kind;
 use crate::error::{Error, Result};
