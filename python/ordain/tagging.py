@@ -163,14 +163,23 @@ class Tagger(Estimator):
         data = table(X, (), self.columns_.get("ignore", ()))
         return data.rows, self._aligned(data), self._answers(answers, data.shape[0]), self.n_threads
 
-    def predict(self, X: Any, answers: Sequence[Answers | None] | None = None, *, output: str | None = None) -> Any:
+    def predict(
+        self,
+        X: Any,
+        answers: Sequence[Answers | None] | None = None,
+        *,
+        decide: str | None = None,
+        output: str | None = None,
+    ) -> Any:
         """The labels of each row: an array of 1 and 0 with a column for each label, in the order of `classes_`.
 
         `answers` says of each row what is known, as `{label: True or False}`: such labels are in the set, or not.
+        `decide` says what the labels are best for, where that is not what the model was fitted for: `"f1"`,
+        `"hamming"`, `"count"` or `"threshold"`.
         `output="frame"` gives a frame of the library that `X` is from, with a column for each label; `"pandas"`,
         `"polars"` and `"pyarrow"` name the library, `"array"` asks for an array whatever `set_output` said.
         """
-        places = self._fitted().chosen(*self._said(X, answers))
+        places = self._fitted().chosen(*self._said(X, answers), decide)
         return self._by_label(output, (places > 0).astype(np.int8), X)
 
     def _by_label(self, output: str | None, values: Any, X: Any) -> Any:
@@ -181,9 +190,14 @@ class Tagger(Estimator):
         """The ranked labels of each row, as the documents that `ordain predict --json` prints."""
         return _read(self._fitted().answers(*self._asked(X), top, self.n_threads))
 
-    def predict_labels(self, X: Any, answers: Sequence[Answers | None] | None = None) -> list[list[str]]:
-        """The names of the labels of each row, the best first; those that were answered with yes before all others."""
-        places = self._fitted().chosen(*self._said(X, answers))
+    def predict_labels(
+        self, X: Any, answers: Sequence[Answers | None] | None = None, *, decide: str | None = None
+    ) -> list[list[str]]:
+        """The names of the labels of each row, the best first; those that were answered with yes before all others.
+
+        `decide` is as in `predict`.
+        """
+        places = self._fitted().chosen(*self._said(X, answers), decide)
         names = self.facts_["labels"]
         size = places.max(axis=1)
         order = np.argsort(np.where(places > 0, places, places.shape[1] + 1), axis=1, kind="stable")
@@ -388,6 +402,7 @@ class CStar(Tagger):
         scale: str = "auto",
         max_iter: int | None = None,
         tol: float = 1e-3,
+        decide: str | None = None,
         scorer: str = "linear",
         rounds: int | str = "auto",
         leaves: int | str = "auto",
@@ -421,6 +436,7 @@ class CStar(Tagger):
         self.scale = scale
         self.max_iter = max_iter
         self.tol = tol
+        self.decide = decide
         self.scorer = scorer
         self.rounds = rounds
         self.leaves = leaves
@@ -474,6 +490,7 @@ class Independent(Tagger):
         scale: str = "auto",
         max_iter: int | None = None,
         tol: float = 1e-3,
+        decide: str | None = None,
         scorer: str = "linear",
         rounds: int | str = "auto",
         leaves: int | str = "auto",
@@ -504,6 +521,7 @@ class Independent(Tagger):
         self.scale = scale
         self.max_iter = max_iter
         self.tol = tol
+        self.decide = decide
         self.scorer = scorer
         self.rounds = rounds
         self.leaves = leaves

@@ -10,7 +10,7 @@ use ordain::ask::{self, Count, Known, Strategy};
 use ordain::data::{Columns, LabelSet};
 use ordain::matrix::Features;
 use ordain::method::annotator::ranked;
-use ordain::method::{Annotate, AnyMethod, LabelPrediction, LabelReason, LabelWork, Trainer};
+use ordain::method::{Annotate, AnyMethod, Decide, LabelPrediction, LabelReason, LabelWork, Trainer};
 use ordain::metric::Convention;
 use ordain::structure::star::{Clamp, Subsets};
 use ordain::task::{Fitted, Model, Ready, Task};
@@ -111,6 +111,7 @@ impl Annotator {
         &self,
         py: Python<'py>,
         (x, names, answers): (&Rows<'py>, Option<Vec<String>>, Option<&Answers<'py>>),
+        decide: Option<Decide>,
         threads: Option<NonZeroUsize>,
         pick: impl Fn(LabelPrediction) -> Vec<T> + Send + Sync,
     ) -> PyResult<Bound<'py, PyArray2<T>>> {
@@ -118,7 +119,8 @@ impl Annotator {
         let set = ready.set();
         let known = answers.map(|answers| clamps(answers, set.len(), n)).transpose()?.unwrap_or_default();
         let values: Vec<T> = work(py, threads, || {
-            let all = self.fitted.model.predict_known(&ready, &set.all(), &known)?;
+            let model = &self.fitted.model;
+            let all = model.predict_as(&ready, &set.all(), &known, decide.unwrap_or(model.decide))?;
             Ok(all.into_par_iter().flat_map_iter(pick).collect())
         })?;
         values.into_pyarray(py).reshape([set.len(), n])
@@ -138,7 +140,7 @@ impl Annotator {
         answers: Option<Answers<'py>>,
         threads: Option<NonZeroUsize>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        self.rows(py, (&x, names, answers.as_ref()), threads, |said| said.values)
+        self.rows(py, (&x, names, answers.as_ref()), None, threads, |said| said.values)
     }
 
     /// The score of each label by itself, links apart.
@@ -149,7 +151,7 @@ impl Annotator {
         names: Option<Vec<String>>,
         threads: Option<NonZeroUsize>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        self.rows(py, (&x, names, None), threads, |said| said.scores)
+        self.rows(py, (&x, names, None), None, threads, |said| said.scores)
     }
 
     /// All labels of each row by number, best first.
@@ -161,10 +163,12 @@ impl Annotator {
         threads: Option<NonZeroUsize>,
     ) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let pick = |said: LabelPrediction| ranked(&said.values).into_iter().map(i64::from).collect();
-        self.rows(py, (&x, names, None), threads, pick)
+        self.rows(py, (&x, names, None), None, threads, pick)
     }
 
-    /// The place of each label in the set that is given to a row, 1 for the best; 0 for labels that are not in it.
+    /// The place of each label in the set that is given to a row, 1 for the best; 0 for labels that are not in it. `decide` is what
+    /// the set is best for, by default what the model was fitted for.
+    #[pyo3(signature = (x, names, answers, threads, decide=None))]
     fn chosen<'py>(
         &self,
         py: Python<'py>,
@@ -172,8 +176,10 @@ impl Annotator {
         names: Option<Vec<String>>,
         answers: Option<Answers<'py>>,
         threads: Option<NonZeroUsize>,
+        decide: Option<&str>,
     ) -> PyResult<Bound<'py, PyArray2<i64>>> {
-        self.rows(py, (&x, names, answers.as_ref()), threads, |said| {
+        let decide = decide.map(|how| how.parse().map_err(raised)).transpose()?;
+        self.rows(py, (&x, names, answers.as_ref()), decide, threads, |said| {
             let mut places = vec![0; said.values.len()];
             said.chosen.iter().zip(1..).for_each(|(&label, place)| places[label as usize] = place);
             places

@@ -71,6 +71,8 @@ def test_parameters_are_those_of_the_method(kind):
     said = {name: default for name, _, default, _ in _ordain.settings(kind._method)}
     assert said.pop("max_iter") == "500, by margin 200"
     assert own.pop("max_iter") is None
+    assert said.pop("decide") == "f1, by margin count"
+    assert own.pop("decide") is None
     assert float(said.pop("tol")) == own.pop("tol")
     assert {name: str(value).lower() for name, value in own.items()} == said
 

@@ -208,6 +208,9 @@ pub(crate) struct Predict {
     /// Print a TREC run with this tag instead
     #[arg(long, value_name = "TAG", conflicts_with = "json")]
     pub(crate) run: Option<String>,
+    /// Of a model that gives labels: what the labels that an item is given are best for, instead of what the model was fitted for: f1, hamming, count or threshold
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) decide: Option<String>,
     /// Of quadrank: places that are known beforehand, a table with the columns qid, docid and place (from 1)
     #[arg(long, value_name = "FILE")]
     pub(crate) pin: Option<PathBuf>,
@@ -251,6 +254,9 @@ pub(crate) struct Evaluate {
     /// What each feature is worth to the model: by how much ndcg@10 (else the first metric) gets worse when its values are exchanged between queries, items or problems, the mean of three draws
     #[arg(long, conflicts_with_all = ["scores", "feature", "run"])]
     pub(crate) importance: bool,
+    /// Of a model that gives labels: what the labels that an item is given are best for, instead of what the model was fitted for: f1, hamming, count or threshold
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["scores", "feature", "run"])]
+    pub(crate) decide: Option<String>,
     /// Of a model by quadrank: places that are known beforehand, a table with the columns qid, docid and place (from 1)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scores", "feature", "run"])]
     pub(crate) pin: Option<PathBuf>,

@@ -150,6 +150,11 @@ const RULES: &[Rule] = &[
         tasks: &[Holds::Items, Holds::Problems],
         otherwise: |_, words| format!("--answers is for labels and matches; this {}: leave it out", words.does),
     },
+    Rule {
+        option: "--decide",
+        tasks: &[Holds::Items],
+        otherwise: |_, words| format!("--decide is for models that give labels; this one {}: leave it out", words.does),
+    },
     Rule { option: "--convention", tasks: WITH_CONVENTIONS, otherwise: RULES_OF_METRICS },
     Rule { option: "--gain", tasks: WITH_CONVENTIONS, otherwise: RULES_OF_METRICS },
     Rule { option: "--discount", tasks: WITH_CONVENTIONS, otherwise: RULES_OF_METRICS },
@@ -258,6 +263,7 @@ fn no_features(points: &args::Points) -> Result<()> {
 pub(crate) fn check_predict(args: &args::Predict, task: &Words) -> Result<()> {
     allow(task, &[("--check", args.check.is_some()), ("--run", args.run.is_some()), ("--pin", args.pin.is_some())])?;
     allow(task, &[("--links", args.links.is_some()), ("--start", args.start.is_some())])?;
+    allow(task, &[("--decide", args.decide.is_some())])?;
     allow(task, &points(&args.points))?;
     columns(task, &args.columns, &args.reading)?;
     no_features(&args.points)
@@ -287,7 +293,10 @@ pub(crate) fn check_explain(args: &args::Explain, task: &Words) -> Result<()> {
 pub(crate) fn check_evaluate(args: &args::Evaluate, task: &Words, model: bool) -> Result<()> {
     allow(task, &points(&args.points))?;
     allow(task, &[("--pin", args.pin.is_some()), ("--links", args.links.is_some())])?;
-    allow(task, &[("--start", args.start.is_some())])?;
+    allow(task, &[("--start", args.start.is_some()), ("--decide", args.decide.is_some())])?;
+    if args.decide.is_some() && !model {
+        return Err(Usage("--decide is for a model that gives labels: give MODEL DATA".into()).into());
+    }
     if args.start.is_some() && !model {
         return Err(Usage("--start is for a model that was fitted with it: give MODEL DATA".into()).into());
     }

@@ -66,7 +66,7 @@ pub(super) fn run(args: &Evaluate, screen: &Screen) -> Result<()> {
     match (&args.inputs[..], &args.scores, &args.feature) {
         ([path, data @ ..], None, None) if !data.is_empty() => {
             let model = super::open_model(path, &args.reading)?;
-            each_model!(model, fitted => of_model(&fitted, path, data, args, screen))
+            each_model!(model, fitted => of_model(fitted, path, data, args, screen))
         }
         (data @ [first, ..], Some(scores), None) => match files::what(first, &args.reading, &args.columns) {
             Holds::Queries => scores_of_documents(data, scores, args, screen),
@@ -153,13 +153,14 @@ fn measure(subject: &Subject, measures: &Measures, args: &Evaluate, screen: &Scr
 
 /// A model on data that it has not seen, or has.
 fn of_model<T: Round>(
-    fitted: &Fitted<T>,
+    mut fitted: Fitted<T>,
     path: &Path,
     data: &[PathBuf],
     args: &Evaluate,
     screen: &Screen,
 ) -> Result<()> {
     plan::check_evaluate(args, T::WORDS, true)?;
+    args.decide.as_deref().map_or(Ok(()), |how| T::decide(&mut fitted.model, how))?;
     let mut measures = plan::measures(&args.metrics, T::WORDS)?;
     let asked = !args.metrics.metric.is_empty();
     T::measurable(&fitted.model, &mut measures.metrics, asked)?;
@@ -172,7 +173,7 @@ fn of_model<T: Round>(
         start: args.start.as_deref(),
         ..Given::new(&args.reading, &args.columns, &args.points)
     };
-    let ready = files::read_for(fitted, data, &given, screen)?;
+    let ready = files::read_for(&fitted, data, &given, screen)?;
     files::need_truth::<T>(ready.set(), data)?;
     if fitted.trained_on(ready.set()) {
         screen.say("note: these are the data that the model was trained on");

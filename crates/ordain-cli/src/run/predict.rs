@@ -10,11 +10,12 @@ use ordain::task::Fitted;
 
 pub(super) fn run(args: &Predict, screen: &Screen) -> Result<()> {
     let model = super::open_model(&args.model, &args.reading)?;
-    each_model!(model, fitted => predict(&fitted, args, screen))
+    each_model!(model, fitted => predict(fitted, args, screen))
 }
 
-fn predict<T: Show>(fitted: &Fitted<T>, args: &Predict, screen: &Screen) -> Result<()> {
+fn predict<T: Show>(mut fitted: Fitted<T>, args: &Predict, screen: &Screen) -> Result<()> {
     plan::check_predict(args, T::WORDS)?;
+    args.decide.as_deref().map_or(Ok(()), |how| T::decide(&mut fitted.model, how))?;
     T::check_predict(&fitted.model, args)?;
     super::warn_interrupted(&fitted.facts.report, &args.model, screen);
     let given = Given {
@@ -24,6 +25,6 @@ fn predict<T: Show>(fitted: &Fitted<T>, args: &Predict, screen: &Screen) -> Resu
         start: args.start.as_deref(),
         ..Given::new(&args.reading, &args.columns, &args.points)
     };
-    let ready = files::read_for(fitted, std::slice::from_ref(&args.data), &given, screen)?;
+    let ready = files::read_for(&fitted, std::slice::from_ref(&args.data), &given, screen)?;
     screen.data(&T::predicted(&fitted.model, &ready, args, screen)?)
 }

@@ -148,6 +148,13 @@ impl Show for Annotate {
         Ok(())
     }
 
+    fn decide(model: &mut Annotator, how: &str) -> Result<()> {
+        let decide = plan::usage(how.parse())?;
+        plan::usage(model.can_decide(decide))?;
+        model.decide = decide;
+        Ok(())
+    }
+
     fn predicted(model: &Annotator, on: &Ready<'_, Annotate>, args: &Predict, screen: &Screen) -> Result<String> {
         let want = Want { top: args.top.map(|k| k as usize), ..Want::default() };
         let all = Annotate::predict(model, on, &on.set().all(), want)?;
@@ -402,8 +409,7 @@ fn remarks(metrics: &[Metric]) -> Vec<String> {
         format!("{name}: the model ranks labels without being told; the first k of that ranking are counted, with k the true number")
     }));
     all.extend(
-        some(&|metric| metric.of_sets())
-            .map(|names| format!("{names}: by the number of labels that the model itself chose")),
+        some(&|metric| metric.of_sets()).map(|names| format!("{names}: by the labels that the model itself chose")),
     );
     all.extend(
         some(&|metric| !told(metric) && !cut(metric) && !metric.of_sets())

@@ -121,6 +121,10 @@ pub(crate) trait Show: Answers {
     fn check_predict(_model: &Self::Model, _args: &Predict) -> Result<()> {
         Ok(())
     }
+    /// Makes a model decide by something else than it was fitted for; only labels have a choice.
+    fn decide(_model: &mut Self::Model, _how: &str) -> Result<()> {
+        Ok(())
+    }
     /// Predictions as text or as JSON lines.
     fn predicted(model: &Self::Model, on: &Ready<'_, Self>, args: &Predict, screen: &Screen) -> Result<String>;
     /// An explanation as text.

@@ -3,7 +3,7 @@
 use super::score::{ExpansionHeader, Place};
 use super::{Opened, Stored, Tensors};
 use crate::error::Result;
-use crate::method::{Annotate, Annotator, CountModel, LabelNotes, OneVsRest, Trainer};
+use crate::method::{Annotate, Annotator, CountModel, Decide, LabelNotes, OneVsRest, Trainer};
 use crate::score::Score;
 use crate::structure::star::Star;
 use crate::task::{Facts, Inputs};
@@ -24,6 +24,12 @@ pub struct LabelParts {
     /// The kernel of the classifiers, if they have one: a part per label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classifiers_expansion: Option<ExpansionHeader>,
+    /// What the labels that an item is given are best for; files of earlier versions have none, and go by the number of labels.
+    #[serde(default)]
+    pub decide: Decide,
+    /// The probability above which labels are given, if it was tuned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
 }
 
 /// The scores of labels by features; no weights and no kernel where there are none.
@@ -42,6 +48,8 @@ impl Stored for Annotate {
             core: model.star.core().to_vec(),
             direct_expansion: model.direct.as_ref().and_then(ExpansionHeader::of),
             classifiers_expansion: ExpansionHeader::of(&model.classifiers.score),
+            decide: model.decide,
+            threshold: model.threshold,
         }
     }
 
@@ -97,6 +105,8 @@ impl Stored for Annotate {
                 center: pair("count/center")?,
             },
             star: star.map_err(|_| from.refusal.impossible())?,
+            decide: parts.decide,
+            threshold: parts.threshold,
         })
     }
 }

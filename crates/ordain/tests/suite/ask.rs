@@ -7,7 +7,7 @@ use ordain::data::scale::Scale;
 use ordain::data::synthetic::{Linkage, Scenes};
 use ordain::data::{Columns, LabelSet, Missing};
 use ordain::matrix::{Features, Matrix};
-use ordain::method::{Annotator, CStar, CountModel, LabelWork, Matcher, OneVsRest, Scored, Trainer};
+use ordain::method::{Annotator, CStar, CountModel, Decide, LabelWork, Matcher, OneVsRest, Scored, Trainer};
 use ordain::metric::Convention;
 use ordain::random::Random;
 use ordain::score::Score;
@@ -48,6 +48,8 @@ fn model(random: &mut Random, n: usize, c: usize, sigma: f64, trainer: Trainer) 
             center: [0.0, 1.0],
         },
         star: Star::new(n, &labels[..c], &links).unwrap(),
+        decide: Decide::Count,
+        threshold: None,
     }
 }
 

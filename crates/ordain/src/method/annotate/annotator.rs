@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::matrix::Features;
 use crate::method::Annotate;
 use crate::method::annotate::count::{CountModel, expected};
+use crate::method::annotate::decide::{self, Decide};
 use crate::method::annotate::one_vs_rest::OneVsRest;
 use crate::metric::{self, Convention, Evaluation, Kind, LabelScores, Metric};
 use crate::score::Score;
@@ -48,6 +49,10 @@ pub struct Annotator {
     pub count: CountModel,
     /// The core and its links.
     pub star: Star,
+    /// What the labels that an item is given are to be best for.
+    pub decide: Decide,
+    /// The probability above which a label is given, of a model that was fitted to decide by one.
+    pub threshold: Option<f64>,
 }
 
 /// What is known of one item before any answer.
@@ -116,6 +121,8 @@ impl Model<Annotate> for Annotator {
             && self.count.numbers.iter().all(|&k| k as usize <= n)
             && self.count.center[1] > 0.0
             && (self.trainer == Trainer::Margin || self.star.core().len() <= MOST_SUM)
+            && self.threshold.is_none_or(|t| (0.0..=1.0).contains(&t))
+            && self.can_decide(self.decide).is_ok()
             && self.inputs.fits()
             && matches!(self.inputs.scale, Scale::None | Scale::Global);
         if right {
@@ -351,18 +358,61 @@ impl Annotator {
         units: &[u32],
         known: &[Vec<Clamp>],
     ) -> Result<Vec<LabelPrediction>> {
+        self.predict_as(on, units, known, self.decide)
+    }
+
+    /// The same, where the labels that are given are to be best for something else than the model was fitted for.
+    ///
+    /// ```
+    /// use ordain::{data::synthetic::Scenes, method::{CStar, Decide}, solver::run::Watch};
+    /// use ordain::task::{Method, Model, Training};
+    /// let set = Scenes { items: 200, ..Scenes::default() }.make();
+    /// let model = CStar::independent().fit(&Training::new(&set, &set.all()), &Watch::NOBODY)?.model;
+    /// let ready = model.prepare(&set)?;
+    /// let likely = &model.predict_as(&ready, &[0], &[], Decide::Hamming)?[0];
+    /// assert!(likely.chosen.iter().all(|&label| likely.values[label as usize] > 0.5));
+    /// assert!(model.predict_as(&ready, &[0], &[], Decide::Threshold).is_err()); // it has none
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
+    pub fn predict_as(
+        &self,
+        on: &Ready<'_, Annotate>,
+        units: &[u32],
+        known: &[Vec<Clamp>],
+        decide: Decide,
+    ) -> Result<Vec<LabelPrediction>> {
+        self.can_decide(decide)?;
         let (set, scaled, sum) = (on.set(), self.features(on)?, self.sum()?);
         let one = |work: &mut LabelWork, (u, &i): (usize, &u32)| {
             let clamp = known.get(u).map_or(&[][..], Vec::as_slice);
-            self.say(sum.as_ref(), &self.score_by(set, scaled, i as usize)?, clamp, work)
+            self.say(sum.as_ref(), &self.score_by(set, scaled, i as usize)?, clamp, decide, work)
         };
         units.par_iter().enumerate().with_min_len(8).map_init(LabelWork::default, one).collect()
+    }
+
+    /// Refuses a decision that the model has nothing for: probabilities, or a threshold.
+    pub fn can_decide(&self, decide: Decide) -> Result<()> {
+        let refuse = |expected: &str, found: &str| {
+            Err(Error::Setting { name: "decide".into(), expected: expected.into(), found: found.into() })
+        };
+        match (decide, self.trainer) {
+            (Decide::Count, _) => Ok(()),
+            (_, Trainer::Margin) => refuse(
+                "count of a model with trainer=margin, which has no probabilities (trainer=likelihood has)",
+                "another",
+            ),
+            (Decide::Threshold, _) if self.threshold.is_none() => refuse(
+                "f1, hamming or count of this model: a threshold is tuned at the fit, with decide=threshold",
+                "threshold",
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// What the model says of one item, given answers: labels that were answered with yes are always chosen, those that
     /// were answered with no never.
     pub fn predict_item(&self, item: &Scored, clamp: &[Clamp], work: &mut LabelWork) -> Result<LabelPrediction> {
-        self.say(self.sum()?.as_ref(), item, clamp, work)
+        self.say(self.sum()?.as_ref(), item, clamp, self.decide, work)
     }
 
     /// [`Self::predict_item`] with the star of [`Self::sum`].
@@ -371,18 +421,57 @@ impl Annotator {
         sum: Option<&StarSum>,
         item: &Scored,
         clamp: &[Clamp],
+        decide: Decide,
         work: &mut LabelWork,
     ) -> Result<LabelPrediction> {
-        let (values, k) = self.values_of(sum, item, clamp, work)?;
-        let mut chosen = ranked(&values);
-        if !clamp.is_empty() {
-            chosen.retain(|&label| clamp[label as usize] != Clamp::Out);
-            chosen.sort_by_key(|&label| clamp[label as usize] != Clamp::In);
-        }
-        chosen.truncate(k);
+        let known = |label: u32| clamp.get(label as usize).copied().unwrap_or_default();
+        let numbers = self.numbers(item, clamp);
+        let (values, mut chosen, k) = if decide == Decide::F1 {
+            let rows = numbers.iter().map(|&(k, _)| self.values_by(sum, item, &Subsets { k, clamp }, work));
+            let rows: Vec<Vec<f64>> = rows.collect::<Result<_>>()?;
+            (mean_of(&numbers, &rows, self.labels.len()), decide::best_f1(&numbers, &rows, clamp), median(&numbers))
+        } else {
+            let (values, k) = self.values_of(sum, item, clamp, work)?;
+            let above = |least: f64| {
+                let given = |&label: &u32| match known(label) {
+                    Clamp::Free => values[label as usize] > least,
+                    clamp => clamp == Clamp::In,
+                };
+                (0..values.len() as u32).filter(given).collect()
+            };
+            let chosen = match decide {
+                Decide::Hamming => above(0.5),
+                Decide::Threshold => above(self.threshold.unwrap_or(1.0)),
+                Decide::F1 | Decide::Count => {
+                    let mut chosen = ranked(&values);
+                    chosen.retain(|&label| known(label) != Clamp::Out);
+                    chosen.sort_by_key(|&label| known(label) != Clamp::In);
+                    chosen.truncate(k);
+                    chosen
+                }
+            };
+            (values, chosen, k)
+        };
+        let value = |label: u32| values[label as usize];
+        chosen.sort_by(|&a, &b| {
+            let answered = |label: u32| known(label) != Clamp::In;
+            answered(a).cmp(&answered(b)).then(value(b).total_cmp(&value(a))).then(a.cmp(&b))
+        });
         let mut scores = vec![];
         self.scores_at(item, k, &mut scores);
         Ok(LabelPrediction { values, scores, chosen })
+    }
+
+    /// The threshold of [`Decide::Threshold`]: the one with the largest mean F1 on some items with known labels.
+    pub(in crate::method) fn tuned_threshold(&self, on: &Ready<'_, Annotate>, units: &[u32]) -> Result<f64> {
+        let set = on.set();
+        let said = self.predict_as(on, units, &[], Decide::Count)?;
+        let items = units.iter().zip(&said).map(|(&i, said)| {
+            let known = |label: &u32| set.unknown(i as usize).binary_search(label).is_err();
+            let answer = |label: u32| (said.values[label as usize], set.yes(i as usize).binary_search(&label).is_ok());
+            (0..self.labels.len() as u32).filter(known).map(answer).collect()
+        });
+        Ok(decide::best_threshold(&items.collect::<Vec<_>>()))
     }
 
     /// A value per label, item after item, where the model is told how many labels each item has, as \[QAP\] does.
@@ -569,6 +658,15 @@ fn normalise(numbers: &mut [(usize, f64)], to: f64) {
     let mut total = 0.0;
     numbers.iter().for_each(|(_, p)| total += p);
     numbers.iter_mut().for_each(|(_, p)| *p = *p / total * to);
+}
+
+/// The mean of values by number of labels, with the probabilities of these numbers.
+fn mean_of(numbers: &[(usize, f64)], rows: &[Vec<f64>], n: usize) -> Vec<f64> {
+    let mut mean = vec![0.0; n];
+    for (&(_, p), row) in numbers.iter().zip(rows) {
+        mean.iter_mut().zip(row).for_each(|(m, v)| *m += p * v);
+    }
+    mean
 }
 
 /// The least number that at least half of a distribution does not exceed.

@@ -6,6 +6,7 @@ pub mod core_choice;
 pub mod core_rest;
 mod count;
 pub mod cstar;
+mod decide;
 mod given_kernel;
 pub(in crate::method) mod kernel_ridge;
 mod one_vs_rest;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 pub use annotator::{Annotator, LabelPrediction, LabelReason, LabelWork, Scored, Trainer};
 pub use count::CountModel;
 pub use cstar::{CStar, Core, CoreBy, Floor, LabelFeatures, LabelLoss, LabelNotes, LabelScale};
+pub use decide::Decide;
 pub use one_vs_rest::OneVsRest;
 
 /// The task of annotation: an item and a vocabulary to the labels that fit.

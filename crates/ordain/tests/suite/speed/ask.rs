@@ -5,7 +5,7 @@ use super::{at_most, seconds};
 use ordain::ask::{Count, Known, Strategy, next};
 use ordain::data::scale::Scale;
 use ordain::data::{Columns, Missing};
-use ordain::method::{Annotator, CountModel, LabelWork, OneVsRest, Scored, Trainer};
+use ordain::method::{Annotator, CountModel, Decide, LabelWork, OneVsRest, Scored, Trainer};
 use ordain::random::Random;
 use ordain::score::Score;
 use ordain::structure::star::{Clamp, Star};
@@ -39,6 +39,8 @@ fn model(random: &mut Random, trainer: Trainer) -> Annotator {
         },
         count: CountModel { numbers: (0..31).collect(), level: vec![0.0; 31], slope: [0.0; 2], center: [0.0, 1.0] },
         star: Star::new(N, &[0, 1, 2, 3, 4], &links).unwrap(),
+        decide: Decide::Count,
+        threshold: None,
     }
 }
 

@@ -8,6 +8,7 @@ use crate::data::scale::Scale;
 use crate::error::{Error, Result};
 use crate::kernel::Form;
 use crate::method::annotate::annotator::{Annotator, Trainer};
+use crate::method::annotate::decide::{DECIDES, Decide};
 use crate::method::annotate::stage::Stage;
 use crate::method::kernels::{KernelBy, KernelChoice};
 use crate::method::settings::{SWITCH, above_0, count, lambda, name_of, one_of, positive, serves, shown_number};
@@ -124,6 +125,8 @@ pub struct CStar {
     pub tol: Option<Positive>,
     /// Trees in the classifiers.
     pub trees: Trees,
+    /// What the labels that an item is given are best for; by default F1, by margin the number of labels.
+    pub decide: Option<Decide>,
 }
 
 impl Default for CStar {
@@ -142,6 +145,7 @@ impl Default for CStar {
             max_iter: None,
             tol: None,
             trees: Trees::default(),
+            decide: None,
         }
     }
 }
@@ -160,16 +164,17 @@ impl CStar {
         self.tol.map_or(1e-3, Positive::get)
     }
 
-    #[allow(clippy::too_many_arguments)] // each is one fact of a fit, and this is where they meet
+    fn decides(&self) -> Decide {
+        self.decide.unwrap_or(if self.trainer == Trainer::Margin { Decide::Count } else { Decide::F1 })
+    }
+
     fn fitted(
         &self,
         data: &Training<'_, Annotate>,
         stage: &Stage,
         point: &Point,
         solved: Solved,
-        chosen: Option<Chosen>,
-        floor: Option<(f64, f64)>,
-        refit: bool,
+        held: Held,
     ) -> Result<Fitted<Annotate>> {
         let set = data.set;
         let names: Vec<String> = point.core.iter().map(|&label| set.labels[label as usize].clone()).collect();
@@ -198,6 +203,7 @@ impl CStar {
         }
         settings.insert("max_iter".into(), self.max_iter().into());
         settings.insert("tol".into(), self.tol().into());
+        settings.insert("decide".into(), name_of(&self.decides(), &DECIDES).into());
         let facts = Facts {
             method: self.name().into(),
             settings,
@@ -208,16 +214,17 @@ impl CStar {
                 bare_items: set.bare_items(&stage.units),
                 silent_labels: set.silent_labels(&stage.units).len(),
                 examples: stage.cases.len(),
-                floor: floor.map(|(floor, reached)| Floor { one_vs_rest: floor, reached }),
+                floor: held.floor,
                 kernels: vec![],
                 trees: stage.trees.clone(),
             },
             report: solved.report,
-            refit,
-            chosen,
+            refit: held.refit,
+            chosen: held.chosen,
             seed: data.seed,
         };
-        Ok(Fitted { model: self.annotator(data, stage, point, &solved.theta)?, facts, journal: None })
+        let model = Annotator { threshold: held.threshold, ..self.annotator(data, stage, point, &solved.theta)? };
+        Ok(Fitted { model, facts, journal: None })
     }
 
     fn annotator(
@@ -242,6 +249,8 @@ impl CStar {
             classifiers: stage.classifiers.clone(),
             count: stage.count.clone(),
             star: Star::new(n, &point.core, &theta[dim..])?,
+            decide: self.decides(),
+            threshold: None,
         })
     }
 }
@@ -269,6 +278,7 @@ impl Method<Annotate> for CStar {
             "loss" => Some(self.loss.to_string()),
             "max_iter" => self.max_iter.map(|steps| steps.to_string()),
             "tol" => self.tol.map(|tol| tol.get().to_string()),
+            "decide" => self.decide.map(|decide| name_of(&decide, &DECIDES).into()),
             _ => self.trees.get(name),
         }
     }
@@ -289,6 +299,7 @@ impl Method<Annotate> for CStar {
             "link_lambda" => self.link_lambda = lambda(name, value)?,
             "max_iter" => self.max_iter = Some(count(name, value)?),
             "tol" => self.tol = Some(positive(name, value)?),
+            "decide" => self.decide = Some(value.parse()?),
             _ => self.loss = parse_loss(value)?,
         }
         Ok(())
@@ -307,6 +318,14 @@ impl Method<Annotate> for CStar {
         let named = matches!(self.core, None | Some(Core::Names(_)));
         serves("core_by", self.core_by != CoreBy::Joint, !named, "a core by its size", "labels by name, or no core")?;
         self.trees.check()?;
+        let counts = self.decides() == Decide::Count || self.trainer == Trainer::Likelihood;
+        serves(
+            "decide",
+            true,
+            counts,
+            "trainer=likelihood, which has probabilities (or decide=count),",
+            "trainer=margin",
+        )?;
         let own = matches!(self.features, LabelFeatures::Scores | LabelFeatures::Both);
         serves("scorer", self.trees.grows(), own, "classifiers (features=scores or both)", "features without them")?;
         serves("scorer", self.trees.grows(), self.kernel.is_linear(), "kernel=linear", "a kernel")?;
@@ -335,6 +354,7 @@ impl Method<Annotate> for CStar {
         self.kernel.by == KernelBy::Auto
             || self.lambda == Choice::Auto
             || self.core == Some(Core::Auto)
+            || self.decide == Some(Decide::Threshold)
             || self.link_lambda == Choice::Auto && self.core.as_ref().is_some_and(|core| *core != Core::Size(0))
     }
 
@@ -351,18 +371,36 @@ impl Method<Annotate> for CStar {
         if self.kernel.by == KernelBy::Auto {
             return self.choose_kernel(data, &train, &valid, watch);
         }
-        if !self.chooses() || !valid.iter().any(|&i| data.set.tells(i as usize)) {
+        let judges = valid.iter().any(|&i| data.set.tells(i as usize));
+        if self.decide == Some(Decide::Threshold) && !judges {
+            return Err(Error::Data {
+                expected: "items with labels to tune the threshold of decide=threshold on (5 items or more, or validation items); decide=f1 needs none".into(),
+                found: "none".into(),
+            });
+        }
+        if !self.chooses() || !judges {
             let stage = Stage::new(self, data, data.train, watch)?;
             let point = Point { core: self.fixed_core(&stage, data.set)?, ..self.fixed() };
             (watch.tell)(0.2, "fitting");
             let solved = self.solve(&stage, &point, None, self.tol(), data.seed, watch)?;
-            return self.fitted(data, &stage, &point, solved, None, None, false);
+            return self.fitted(data, &stage, &point, solved, Held::default());
         }
         (watch.tell)(0.0, "classifiers of single labels");
         let stage = Stage::new(self, data, &train, watch)?;
         let floor = stage.floor(data, data.by(self), &valid)?;
         self.choose(data, &stage, floor, &train, &valid, watch)
     }
+}
+
+/// What held-out items have said.
+#[derive(Clone, Debug, Default)]
+struct Held {
+    chosen: Option<Chosen>,
+    floor: Option<Floor>,
+    /// Whether the fit is on these items too.
+    refit: bool,
+    /// That of `decide=threshold`.
+    threshold: Option<f64>,
 }
 
 /// What a classifier for each label reaches on validation, and what the model reaches.

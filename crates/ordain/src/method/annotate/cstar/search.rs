@@ -1,13 +1,14 @@
 //! The settings of a c-star model chosen by validation, one after another.
 
 use super::solve::Solved;
-use super::{CStar, Core, CoreBy};
+use super::{CStar, Core, CoreBy, Floor, Held};
 use crate::data::LabelSet;
 use crate::error::{Error, Result};
 use crate::kernel::Form;
 use crate::method::annotate::annotator::Trainer;
 use crate::method::annotate::core_choice::choose_core;
 use crate::method::annotate::core_rest::rest_steps;
+use crate::method::annotate::decide::Decide;
 use crate::method::annotate::stage::Stage;
 use crate::method::{Annotate, Choice, Positive};
 use crate::metric::Metric;
@@ -207,14 +208,18 @@ impl CStar {
             }
         }
         let (candidates, best) = (search.candidates, search.best);
-        let Some((value, point, mut solved)) = best else { return Err(Error::Interrupted) };
-        let chosen = Chosen::new(data.by(self), &data.convention, valid.len(), candidates);
-        let floor = Some((floor, value));
+        let Some(Best { value, point, mut solved, threshold }) = best else { return Err(Error::Interrupted) };
+        let held = Held {
+            chosen: Some(Chosen::new(data.by(self), &data.convention, valid.len(), candidates)),
+            floor: Some(Floor { one_vs_rest: floor, reached: value }),
+            refit: false,
+            threshold,
+        };
         if !data.refit || watch.stopped() {
             if watch.stopped() {
                 solved.report.stop = Stop::Interrupted;
             }
-            return self.fitted(data, stage, &point, solved, Some(chosen), floor, false);
+            return self.fitted(data, stage, &point, solved, held);
         }
         (watch.tell)(0.9, "fitting on training and validation");
         let both = both(train, valid);
@@ -231,11 +236,11 @@ impl CStar {
         match last {
             Err(Error::Interrupted) => {
                 solved.report.stop = Stop::Interrupted;
-                self.fitted(data, stage, &point, solved, Some(chosen), floor, false)
+                self.fitted(data, stage, &point, solved, held)
             }
             last => {
                 let (wider, last, solved) = last?;
-                self.fitted(data, &wider, &last, solved, Some(chosen), floor, true)
+                self.fitted(data, &wider, &last, solved, Held { refit: true, ..held })
             }
         }
     }
@@ -249,6 +254,14 @@ fn too_large(size: usize) -> Error {
     }
 }
 
+/// The best candidate so far.
+struct Best {
+    value: f64,
+    point: Point,
+    solved: Solved,
+    threshold: Option<f64>,
+}
+
 /// A search by validation, one candidate after another.
 struct Search<'a, 'd> {
     method: &'a CStar,
@@ -258,7 +271,7 @@ struct Search<'a, 'd> {
     by: Metric,
     watch: &'a Watch<'a>,
     candidates: Vec<Candidate>,
-    best: Option<(f64, Point, Solved)>,
+    best: Option<Best>,
     /// Where the fit before ended, from which the next one starts.
     last: Option<Vec<f64>>,
     total: usize,
@@ -283,19 +296,22 @@ impl Search<'_, '_> {
             Err(Error::Interrupted) if self.best.is_some() => return Ok(()),
             other => other?,
         };
-        let annotator = self.method.annotator(self.data, self.stage, &point, &solved.theta)?;
+        let mut annotator = self.method.annotator(self.data, self.stage, &point, &solved.theta)?;
         self.last = Some(solved.theta.clone());
         let ready = annotator.prepare(self.data.set)?;
+        if annotator.decide == Decide::Threshold {
+            annotator.threshold = Some(annotator.tuned_threshold(&ready, self.valid)?);
+        }
         let value = annotator.evaluate(&ready, self.valid, &[self.by], &self.data.convention)?.mean(0);
         self.candidates.push(Candidate { settings: point.settings(self.method.core.is_some(), &names), value });
-        if self.best.as_ref().is_none_or(|(best, _, _)| self.by.better(value, *best)) {
-            self.best = Some((value, point, solved));
+        if self.best.as_ref().is_none_or(|best| self.by.better(value, best.value)) {
+            self.best = Some(Best { value, point, solved, threshold: annotator.threshold });
         }
         Ok(())
     }
 
     fn point(&self) -> Point {
-        self.best.as_ref().map_or_else(|| self.method.fixed(), |(_, point, _)| point.clone())
+        self.best.as_ref().map_or_else(|| self.method.fixed(), |best| best.point.clone())
     }
 
     fn lambda(&self) -> f64 {

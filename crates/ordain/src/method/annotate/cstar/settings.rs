@@ -74,6 +74,12 @@ macro_rules! settings {
             Setting { name: "scale", range: "auto, none, global", default: "auto", help: "scaling of the features: global (mean 0, deviation 1), none, or auto: global where they are dense" },
             Setting { name: "max_iter", range: "a whole number above 0", default: "500, by margin 200", help: "the most steps of one fit, by margin passes over the items" },
             Setting { name: "tol", range: "a number above 0", default: "1e-3", help: "where a fit stops: gradient relative to the one at zero, by margin the duality gap" },
+            Setting {
+                name: "decide",
+                range: "f1, hamming, count, threshold",
+                default: "f1, by margin count",
+                help: "what the labels that an item is given are best for: f1, the largest expected F1; hamming, labels that are more likely than not; count, as many as the number of labels says; threshold, labels above one probability that is tuned on validation for F1",
+            },
             Trees::SETTINGS[0],
             Trees::SETTINGS[1],
             Trees::SETTINGS[2],
