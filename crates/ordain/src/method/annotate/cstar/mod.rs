@@ -121,7 +121,7 @@ pub struct CStar {
     pub scale: LabelScale,
     /// The most steps of one fit; by default 500, by margin 200 passes.
     pub max_iter: Option<usize>,
-    /// Where a fit stops: a relative gradient of 1e-3, or a duality gap of 1e-3.
+    /// Where a fit stops, by default 1e-3: its square is the share of the objective by which a step still has to lower it, by margin it is the duality gap.
     pub tol: Option<Positive>,
     /// Trees in the classifiers.
     pub trees: Trees,

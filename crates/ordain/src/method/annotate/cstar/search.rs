@@ -18,24 +18,32 @@ use crate::task::{Candidate, Chosen, Fitted, Method, Model, Training, both};
 use crate::traits::Stop;
 use serde_json::{Map, Value};
 
-/// λ that are tried on validation, from the strongest: by likelihood.
-const PATH: &[f64] = &[1e-2, 1e-3, 1e-4, 1e-5];
+/// Strengths of a ridge that are tried on validation, from the strongest, and those beyond each end, which are tried while that end is
+/// the best.
+struct Path {
+    stronger: &'static [f64],
+    values: &'static [f64],
+    weaker: &'static [f64],
+}
+
+/// λ by likelihood.
+const PATH: Path = Path { stronger: &[1e-1, 1.0], values: &[1e-2, 1e-3, 1e-4, 1e-5], weaker: &[1e-6, 1e-7] };
 /// The same by margin, where weaker ones take a solver of this kind very long.
-const MARGIN_PATH: &[f64] = &[1e-1, 1e-2, 1e-3];
+const MARGIN_PATH: Path = Path { stronger: &[1.0, 10.0], values: &[1e-1, 1e-2, 1e-3], weaker: &[] };
 /// λ where nothing says otherwise.
 const LAMBDA: f64 = 1e-3;
-/// λ of links that are tried, from the strongest.
-const LINK_PATH: &[f64] = &[1e-2, 1e-3, 1e-4, 1e-5];
+/// λ of links.
+const LINK_PATH: Path = PATH;
 /// The same by margin.
-const MARGIN_LINK_PATH: &[f64] = &[1e-2, 1e-3, 1e-4];
+const MARGIN_LINK_PATH: Path = Path { stronger: &[1e-1, 1.0], values: &[1e-2, 1e-3, 1e-4], weaker: &[] };
 /// The same where nothing says otherwise.
 const LINK_LAMBDA: f64 = 1e-3;
+/// So many strengths in a row below the best of their path end it: weaker ones cost most, and are worse still.
+const WORSE: usize = 2;
 /// Kernels that `kernel=auto` tries, the simplest first.
 const KERNELS: [Form; 5] = [Form::Linear, Form::Rbf, Form::Laplace, Form::Chi2, Form::Intersection];
 /// Sizes of a core that are tried.
 const SIZES: [usize; 4] = [0, 1, 3, 5];
-/// How much earlier a fit may stop that only serves a choice.
-const ROUGH: f64 = 5.0;
 
 /// Settings of one fit.
 #[derive(Clone, Debug)]
@@ -184,21 +192,21 @@ impl CStar {
             last: None,
             total: 1,
         };
-        let mut lambdas = vec![base.lambda];
-        if self.lambda == Choice::Auto {
-            lambdas = if self.trainer == Trainer::Margin { MARGIN_PATH } else { PATH }.to_vec();
-        }
-        search.total = lambdas.len() + 8;
-        for lambda in lambdas {
-            search.attempt(Point { lambda, ..base.clone() })?;
+        let margin = self.trainer == Trainer::Margin;
+        search.total = PATH.values.len() + 8;
+        match self.lambda {
+            Choice::Auto => {
+                let path = if margin { MARGIN_PATH } else { PATH };
+                search.path(&path, None, |lambda| Point { lambda, ..base.clone() })?;
+            }
+            Choice::Set(_) => drop(search.attempt(base.clone())?),
         }
         let has_core = !base.core.is_empty() || self.core == Some(Core::Auto);
         if self.link_lambda == Choice::Auto && has_core {
-            let lambda = search.lambda();
-            let links = if self.trainer == Trainer::Margin { MARGIN_LINK_PATH } else { LINK_PATH };
-            for &link_lambda in links.iter().filter(|l| l.total_cmp(&base.link_lambda).is_ne()) {
-                search.attempt(Point { lambda, link_lambda, core: base.core.clone() })?;
-            }
+            let found = search.point();
+            let path = if margin { MARGIN_LINK_PATH } else { LINK_PATH };
+            let known = search.best.as_ref().map(|best| (found.link_lambda, best.value));
+            search.path(&path, known, |link_lambda| Point { link_lambda, ..found.clone() })?;
         }
         if self.core == Some(Core::Auto) {
             let point = search.point();
@@ -278,9 +286,43 @@ struct Search<'a, 'd> {
 }
 
 impl Search<'_, '_> {
-    fn attempt(&mut self, point: Point) -> Result<()> {
+    /// Tries the values of a path, from the strongest, then those beyond the end that is the best; `known` is a value of it that has been tried.
+    fn path(&mut self, path: &Path, known: Option<(f64, f64)>, point: impl Fn(f64) -> Point) -> Result<()> {
+        let mut best = known;
+        let mut worse = 0;
+        for &strength in path.values.iter().filter(|&&s| known.is_none_or(|(tried, _)| s.total_cmp(&tried).is_ne())) {
+            let better = self.tried(point(strength), strength, &mut best)?;
+            worse = if better { 0 } else { worse + 1 };
+            if worse == WORSE {
+                break;
+            }
+        }
+        for (end, beyond) in [(path.values.first(), path.stronger), (path.values.last(), path.weaker)] {
+            let mut end = end.copied();
+            for &strength in beyond {
+                if best.map(|(at, _)| at) != end || !self.tried(point(strength), strength, &mut best)? {
+                    break;
+                }
+                end = Some(strength);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries one strength of a path; whether it is better than the others of that path.
+    fn tried(&mut self, point: Point, strength: f64, best: &mut Option<(f64, f64)>) -> Result<bool> {
+        let Some(value) = self.attempt(point)? else { return Ok(false) };
+        let better = best.is_none_or(|(_, most)| self.by.better(value, most));
+        if better {
+            *best = Some((strength, value));
+        }
+        Ok(better)
+    }
+
+    /// Fits one candidate and measures it on validation; nothing where somebody has stopped the search.
+    fn attempt(&mut self, point: Point) -> Result<Option<f64>> {
         if self.watch.stopped() && self.best.is_some() {
-            return Ok(());
+            return Ok(None);
         }
         let names: Vec<String> = point.core.iter().map(|&label| self.data.set.labels[label as usize].clone()).collect();
         let share = self.candidates.len() as f64 / self.total as f64;
@@ -290,10 +332,9 @@ impl Search<'_, '_> {
         }
         (self.watch.tell)(0.1 + 0.8 * share.min(1.0), &what);
         let start = self.last.take();
-        // a choice needs no more than a rough fit; the last one is made as was asked
-        let tol = if self.data.refit { ROUGH * self.method.tol() } else { self.method.tol() };
+        let tol = self.method.tol();
         let solved = match self.method.solve(self.stage, &point, start.as_deref(), tol, self.data.seed, self.watch) {
-            Err(Error::Interrupted) if self.best.is_some() => return Ok(()),
+            Err(Error::Interrupted) if self.best.is_some() => return Ok(None),
             other => other?,
         };
         let mut annotator = self.method.annotator(self.data, self.stage, &point, &solved.theta)?;
@@ -307,14 +348,10 @@ impl Search<'_, '_> {
         if self.best.as_ref().is_none_or(|best| self.by.better(value, best.value)) {
             self.best = Some(Best { value, point, solved, threshold: annotator.threshold });
         }
-        Ok(())
+        Ok(Some(value))
     }
 
     fn point(&self) -> Point {
         self.best.as_ref().map_or_else(|| self.method.fixed(), |best| best.point.clone())
-    }
-
-    fn lambda(&self) -> f64 {
-        self.point().lambda
     }
 }

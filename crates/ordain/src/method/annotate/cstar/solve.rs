@@ -14,10 +14,13 @@ use crate::solver::lbfgs::Lbfgs;
 use crate::solver::run::{Report, Watch, run};
 use crate::structure::star::{MaxWork, Star};
 use crate::surrogate::star::{StarLikelihood, StarMargin, Target};
-use crate::traits::{Blocks, Scorer, Solver};
+use crate::traits::{Blocks, Progress, Scorer, Solver, Stop};
 
 /// The ridge on what the likelihood leaves free but for labels that never occur.
 const WEAK: f64 = 1e-6;
+
+/// So many steps in a row that lower the objective by less than was asked end a fit by likelihood.
+const SETTLED: usize = 2;
 
 /// Where a fit ended.
 pub(super) struct Solved {
@@ -57,7 +60,8 @@ impl CStar {
                 centre.shift(&mut theta, 1.0);
                 let theta = ridged.units(&theta);
                 let (theta, report) = {
-                    let mut solver = Lbfgs::new(&mut ridged, 0.0, tol, theta)?;
+                    let solver = Lbfgs::new(&mut ridged, 0.0, 0.0, theta)?;
+                    let mut solver = Settling { solver, least: tol * tol, small: 0 };
                     let report = run(&mut solver, self.max_iter(), 0, watch)?;
                     (solver.theta().to_vec(), report)
                 };
@@ -123,6 +127,37 @@ impl CStar {
     }
 }
 
+/// L-BFGS that ends where steps no longer lower the objective by more than a share of it.
+///
+/// The gradient relative to the one at zero says little of a fit that starts near its end: it would not move at all, and be
+/// taken for the fit before. This rule makes at least [`SETTLED`] steps, from wherever it starts.
+struct Settling<'a> {
+    solver: Lbfgs<'a>,
+    /// The share.
+    least: f64,
+    /// Steps in a row that were below it.
+    small: usize,
+}
+
+impl Solver for Settling<'_> {
+    fn step(&mut self) -> Result<()> {
+        let before = self.solver.progress().objective;
+        self.solver.step()?;
+        let now = self.solver.progress().objective;
+        self.small = if before - now <= self.least * now.abs() { self.small + 1 } else { 0 };
+        Ok(())
+    }
+
+    fn progress(&self) -> Progress {
+        let now = self.solver.progress();
+        Progress { done: now.done.or_else(|| (self.small >= SETTLED).then_some(Stop::Change)), ..now }
+    }
+
+    fn theta(&self) -> &[f64] {
+        self.solver.theta()
+    }
+}
+
 /// The margin over the best right sets of k labels, \[QAP\] Eq. (8), as rounds of convex problems.
 struct BestSets<'a> {
     scorer: &'a Labels<'a>,
@@ -174,7 +209,7 @@ mod tests {
     use crate::structure::exhaustive;
     use crate::structure::star::Clamp;
     use crate::surrogate::star::Case;
-    use crate::traits::{Risk, Stop};
+    use crate::traits::Risk;
 
     const LAMBDA: [f64; 2] = [0.1, 0.05];
 
