@@ -165,13 +165,13 @@ impl<'a> Stage<'a> {
         }
     }
 
-    pub(in crate::method) fn scorer(&self, method: &CStar) -> Labels<'_> {
+    pub(in crate::method) fn scorer(&self, method: &CStar, features: LabelFeatures) -> Labels<'_> {
         Labels {
             labels: self.labels,
             units: &self.taught,
             pieces: &self.pieces,
-            features: matches!(method.features, LabelFeatures::Direct | LabelFeatures::Both).then(|| self.seen()),
-            own: (method.features != LabelFeatures::Direct).then_some(&self.own),
+            features: matches!(features, LabelFeatures::Direct | LabelFeatures::Both).then(|| self.seen()),
+            own: (features != LabelFeatures::Direct).then_some(&self.own),
             log_count: method.count_bias.then_some(&self.log_count),
         }
     }

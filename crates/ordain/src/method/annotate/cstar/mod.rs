@@ -47,6 +47,8 @@ pub enum CoreBy {
 /// What labels are scored by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabelFeatures {
+    /// The score of a classifier of each label's own, alone or with the features of the item: by validation.
+    Auto,
     /// The score of a classifier of each label's own.
     Scores,
     /// The features of the item.
@@ -135,7 +137,7 @@ impl Default for CStar {
             core: Some(Core::Size(3)),
             core_by: CoreBy::Joint,
             trainer: Trainer::Likelihood,
-            features: LabelFeatures::Scores,
+            features: LabelFeatures::Auto,
             kernel: KernelChoice::new(Form::Linear),
             lambda: Choice::Auto,
             link_lambda: Choice::Auto,
@@ -183,7 +185,7 @@ impl CStar {
             settings.insert("core_by".into(), name_of(&self.core_by, &CORES).into());
         }
         settings.insert("trainer".into(), name_of(&self.trainer, &TRAINERS).into());
-        settings.insert("features".into(), name_of(&self.features, &FEATURES).into());
+        settings.insert("features".into(), name_of(&point.features, &FEATURES).into());
         if self.kernel.by == KernelBy::Given {
             settings.insert("kernel".into(), "given".into());
         } else if let Some(kernel) = &stage.kernel {
@@ -234,7 +236,7 @@ impl CStar {
         point: &Point,
         theta: &[f64],
     ) -> Result<Annotator> {
-        let scorer = stage.scorer(self);
+        let scorer = stage.scorer(self, point.features);
         let [direct, own, count] = scorer.layout();
         let (n, dim) = (scorer.labels, scorer.dim());
         let scale = if stage.affine.is_some() { Scale::Global } else { Scale::None };
@@ -326,7 +328,7 @@ impl Method<Annotate> for CStar {
             "trainer=likelihood, which has probabilities (or decide=count),",
             "trainer=margin",
         )?;
-        let own = matches!(self.features, LabelFeatures::Scores | LabelFeatures::Both);
+        let own = !matches!(self.features, LabelFeatures::Direct | LabelFeatures::Given);
         serves("scorer", self.trees.grows(), own, "classifiers (features=scores or both)", "features without them")?;
         serves("scorer", self.trees.grows(), self.kernel.is_linear(), "kernel=linear", "a kernel")?;
         let size = match &self.core {
@@ -352,6 +354,7 @@ impl Method<Annotate> for CStar {
 
     fn chooses(&self) -> bool {
         self.kernel.by == KernelBy::Auto
+            || self.features == LabelFeatures::Auto
             || self.lambda == Choice::Auto
             || self.core == Some(Core::Auto)
             || self.decide == Some(Decide::Threshold)

@@ -1,7 +1,8 @@
 //! The settings of a c-star model chosen by validation, one after another.
 
+use super::settings::FEATURES;
 use super::solve::Solved;
-use super::{CStar, Core, CoreBy, Floor, Held};
+use super::{CStar, Core, CoreBy, Floor, Held, LabelFeatures};
 use crate::data::LabelSet;
 use crate::error::{Error, Result};
 use crate::kernel::Form;
@@ -10,12 +11,13 @@ use crate::method::annotate::core_choice::choose_core;
 use crate::method::annotate::core_rest::rest_steps;
 use crate::method::annotate::decide::Decide;
 use crate::method::annotate::stage::Stage;
+use crate::method::settings::name_of;
 use crate::method::{Annotate, Choice, Positive};
 use crate::metric::Metric;
 use crate::solver::run::Watch;
 use crate::structure::star::{MOST_MAX, MOST_SUM};
 use crate::task::{Candidate, Chosen, Fitted, Method, Model, Training, both};
-use crate::traits::Stop;
+use crate::traits::{Scorer, Stop};
 use serde_json::{Map, Value};
 
 /// Strengths of a ridge that are tried on validation, from the strongest, and those beyond each end, which are tried while that end is
@@ -48,6 +50,7 @@ const SIZES: [usize; 4] = [0, 1, 3, 5];
 /// Settings of one fit.
 #[derive(Clone, Debug)]
 pub(super) struct Point {
+    pub(super) features: LabelFeatures,
     pub(super) core: Vec<u32>,
     pub(super) lambda: f64,
     pub(super) link_lambda: f64,
@@ -55,7 +58,8 @@ pub(super) struct Point {
 
 impl Point {
     pub(super) fn settings(&self, links: bool, core: &[String]) -> Map<String, Value> {
-        let mut map = Map::from_iter([("lambda".into(), self.lambda.into())]);
+        let features = name_of(&self.features, &FEATURES);
+        let mut map = Map::from_iter([("lambda".into(), self.lambda.into()), ("features".into(), features.into())]);
         if links {
             map.insert("link_lambda".into(), self.link_lambda.into());
             map.insert("core".into(), core.to_vec().into());
@@ -72,6 +76,7 @@ impl CStar {
             Choice::Auto => "auto".into(),
         };
         let mut asked = Map::from_iter([("lambda".into(), number(self.lambda))]);
+        asked.insert("features".into(), name_of(&self.features, &FEATURES).into());
         asked.append(&mut self.kernel.asked());
         if let Some(core) = &self.core {
             let core = match core {
@@ -91,7 +96,13 @@ impl CStar {
             Choice::Set(x) => x.get(),
             Choice::Auto => default,
         };
-        Point { core: vec![], lambda: number(self.lambda, LAMBDA), link_lambda: number(self.link_lambda, LINK_LAMBDA) }
+        let features = if self.features == LabelFeatures::Auto { LabelFeatures::Scores } else { self.features };
+        Point {
+            features,
+            core: vec![],
+            lambda: number(self.lambda, LAMBDA),
+            link_lambda: number(self.link_lambda, LINK_LAMBDA),
+        }
     }
 
     /// The core that was asked for, or the usual one where its size is open.
@@ -194,12 +205,19 @@ impl CStar {
         };
         let margin = self.trainer == Trainer::Margin;
         search.total = PATH.values.len() + 8;
-        match self.lambda {
-            Choice::Auto => {
-                let path = if margin { MARGIN_PATH } else { PATH };
-                search.path(&path, None, |lambda| Point { lambda, ..base.clone() })?;
+        let tried = match self.features {
+            LabelFeatures::Auto => vec![LabelFeatures::Scores, LabelFeatures::Both],
+            features => vec![features],
+        };
+        for features in tried {
+            let base = Point { features, ..base.clone() };
+            match self.lambda {
+                Choice::Auto => {
+                    let path = if margin { MARGIN_PATH } else { PATH };
+                    search.path(&path, None, |lambda| Point { lambda, ..base.clone() })?;
+                }
+                Choice::Set(_) => drop(search.attempt(base)?),
             }
-            Choice::Set(_) => drop(search.attempt(base.clone())?),
         }
         let has_core = !base.core.is_empty() || self.core == Some(Core::Auto);
         if self.link_lambda == Choice::Auto && has_core {
@@ -280,8 +298,8 @@ struct Search<'a, 'd> {
     watch: &'a Watch<'a>,
     candidates: Vec<Candidate>,
     best: Option<Best>,
-    /// Where the fit before ended, from which the next one starts.
-    last: Option<Vec<f64>>,
+    /// Where the fit before ended, from which the next one starts, and what it scored by.
+    last: Option<(LabelFeatures, Vec<f64>)>,
     total: usize,
 }
 
@@ -326,19 +344,19 @@ impl Search<'_, '_> {
         }
         let names: Vec<String> = point.core.iter().map(|&label| self.data.set.labels[label as usize].clone()).collect();
         let share = self.candidates.len() as f64 / self.total as f64;
-        let mut what = format!("choosing: lambda={}", point.lambda);
+        let mut what = format!("choosing: features={} lambda={}", name_of(&point.features, &FEATURES), point.lambda);
         if !names.is_empty() {
             what += &format!(" link_lambda={} core={}", point.link_lambda, names.len());
         }
         (self.watch.tell)(0.1 + 0.8 * share.min(1.0), &what);
-        let start = self.last.take();
+        let start = self.last.take().map(|(from, theta)| self.moved(from, point.features, theta));
         let tol = self.method.tol();
         let solved = match self.method.solve(self.stage, &point, start.as_deref(), tol, self.data.seed, self.watch) {
             Err(Error::Interrupted) if self.best.is_some() => return Ok(None),
             other => other?,
         };
         let mut annotator = self.method.annotator(self.data, self.stage, &point, &solved.theta)?;
-        self.last = Some(solved.theta.clone());
+        self.last = Some((point.features, solved.theta.clone()));
         let ready = annotator.prepare(self.data.set)?;
         if annotator.decide == Decide::Threshold {
             annotator.threshold = Some(annotator.tuned_threshold(&ready, self.valid)?);
@@ -349,6 +367,22 @@ impl Search<'_, '_> {
             self.best = Some(Best { value, point, solved, threshold: annotator.threshold });
         }
         Ok(Some(value))
+    }
+
+    /// The same scores by other features: those that come are without weight, those that go are dropped.
+    fn moved(&self, from: LabelFeatures, to: LabelFeatures, theta: Vec<f64>) -> Vec<f64> {
+        if from == to {
+            return theta;
+        }
+        let [from, to] = [from, to].map(|features| self.stage.scorer(self.method, features));
+        let ([_, own, count], n) = (from.layout(), from.labels);
+        let [direct, ..] = to.layout();
+        let mut moved = theta[..n].to_vec();
+        moved.resize(direct.end, 0.0);
+        let kept = if to.own.is_some() { own.start } else { own.end };
+        moved.extend_from_slice(&theta[kept..count.end]);
+        moved.extend_from_slice(&theta[from.dim()..]);
+        moved
     }
 
     fn point(&self) -> Point {

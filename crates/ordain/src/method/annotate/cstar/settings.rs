@@ -10,7 +10,8 @@ use crate::task::Setting;
 use std::fmt;
 
 pub(super) const TRAINERS: [(&str, Trainer); 2] = [("likelihood", Trainer::Likelihood), ("margin", Trainer::Margin)];
-pub(super) const FEATURES: [(&str, LabelFeatures); 4] = [
+pub(super) const FEATURES: [(&str, LabelFeatures); 5] = [
+    ("auto", LabelFeatures::Auto),
     ("scores", LabelFeatures::Scores),
     ("direct", LabelFeatures::Direct),
     ("both", LabelFeatures::Both),
@@ -32,9 +33,9 @@ macro_rules! settings {
             },
             Setting {
                 name: "features",
-                range: "scores, direct, both, given",
-                default: "scores",
-                help: "what labels are scored by: classifiers of each label's own, trained inside; the features themselves; both; or scores that the data give in columns named score_LABEL",
+                range: "auto, scores, direct, both, given",
+                default: "auto",
+                help: "what labels are scored by: scores, classifiers of each label's own, trained inside; direct, the features themselves; both; given, scores that the data give in columns named score_LABEL; auto, scores or both by validation (else scores)",
             },
             Setting {
                 name: "kernel",

@@ -39,7 +39,7 @@ impl CStar {
         seed: u64,
         watch: &Watch,
     ) -> Result<Solved> {
-        let scorer = stage.scorer(self);
+        let scorer = stage.scorer(self, point.features);
         let n = scorer.labels;
         let dim = scorer.dim() + point.core.len() * n;
         match self.trainer {
@@ -103,7 +103,7 @@ impl CStar {
             });
         }
         let part = stage.some(&kept);
-        let scorer = part.scorer(self);
+        let scorer = part.scorer(self, point.features);
         let mut theta = vec![0.0; scorer.dim() + point.core.len() * n];
         if scorer.own.is_some() {
             theta[scorer.layout()[1].start] = 1.0;
