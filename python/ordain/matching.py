@@ -399,6 +399,7 @@ class MatchMap(Matcher):
     def __init__(
         self,
         *,
+        transform_: str = "auto",
         scale: str = "auto",
         lambda_: float | str = "auto",
         c: float | None = None,
@@ -426,6 +427,7 @@ class MatchMap(Matcher):
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
+        self.transform_ = transform_
         self.scale = scale
         self.lambda_ = lambda_
         self.c = c
@@ -468,6 +470,7 @@ class MatchMargin(Matcher):
     def __init__(
         self,
         *,
+        transform_: str = "auto",
         scale: str = "auto",
         lambda_: float | str = "auto",
         c: float | None = None,
@@ -486,6 +489,7 @@ class MatchMargin(Matcher):
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
+        self.transform_ = transform_
         self.scale = scale
         self.lambda_ = lambda_
         self.c = c

@@ -489,6 +489,7 @@ class RankSVM(TreeRanker):
     def __init__(
         self,
         *,
+        transform_: str = "auto",
         scale: str = "auto",
         lambda_: float | str = "auto",
         c: float | None = None,
@@ -521,6 +522,7 @@ class RankSVM(TreeRanker):
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
+        self.transform_ = transform_
         self.scale = scale
         self.lambda_ = lambda_
         self.c = c
@@ -591,6 +593,7 @@ class RankMatch(TreeRanker):
     def __init__(
         self,
         *,
+        transform_: str = "auto",
         scale: str = "auto",
         lambda_: float | str = "auto",
         c: float | None = None,
@@ -619,6 +622,7 @@ class RankMatch(TreeRanker):
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
+        self.transform_ = transform_
         self.scale = scale
         self.lambda_ = lambda_
         self.c = c
@@ -701,6 +705,7 @@ class Dorm(Ranker):
     def __init__(
         self,
         *,
+        transform_: str = "auto",
         scale: str = "auto",
         lambda_: float | str = "auto",
         c: float | None = None,
@@ -719,6 +724,7 @@ class Dorm(Ranker):
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
+        self.transform_ = transform_
         self.scale = scale
         self.lambda_ = lambda_
         self.c = c
@@ -749,6 +755,7 @@ class BallRank(Ranker):
     def __init__(
         self,
         *,
+        transform_: str = "auto",
         scale: str = "auto",
         lambda_: float | str = "auto",
         c: float | None = None,
@@ -775,6 +782,7 @@ class BallRank(Ranker):
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
+        self.transform_ = transform_
         self.scale = scale
         self.lambda_ = lambda_
         self.c = c
@@ -817,6 +825,7 @@ class ListNet(Ranker):
     def __init__(
         self,
         *,
+        transform_: str = "auto",
         scale: str = "auto",
         lambda_: float | str = "auto",
         c: float | None = None,
@@ -831,6 +840,7 @@ class ListNet(Ranker):
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
+        self.transform_ = transform_
         self.scale = scale
         self.lambda_ = lambda_
         self.c = c
@@ -893,6 +903,7 @@ class QuadRank(Ranker):
         loss: str | None = None,
         ties: str = "average",
         order: str | None = None,
+        transform_: str = "auto",
         scale: str = "auto",
         lambda_: float | str = "auto",
         c: float | None = None,
@@ -915,6 +926,7 @@ class QuadRank(Ranker):
         self.loss = loss
         self.ties = ties
         self.order = order
+        self.transform_ = transform_
         self.scale = scale
         self.lambda_ = lambda_
         self.c = c
@@ -1090,6 +1102,7 @@ class SVMMap(Ranker):
     def __init__(
         self,
         *,
+        transform_: str = "auto",
         scale: str = "auto",
         lambda_: float | str = "auto",
         c: float | None = None,
@@ -1104,6 +1117,7 @@ class SVMMap(Ranker):
         n_threads: int | None = None,
         progress: bool = False,
     ) -> None:
+        self.transform_ = transform_
         self.scale = scale
         self.lambda_ = lambda_
         self.c = c

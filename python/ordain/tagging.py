@@ -399,6 +399,7 @@ class CStar(Tagger):
         c: float | None = None,
         link_lambda: float | str = "auto",
         loss: str = "bep",
+        transform_: str = "auto",
         scale: str = "auto",
         max_iter: int | None = None,
         tol: float = 1e-3,
@@ -433,6 +434,7 @@ class CStar(Tagger):
         self.c = c
         self.link_lambda = link_lambda
         self.loss = loss
+        self.transform_ = transform_
         self.scale = scale
         self.max_iter = max_iter
         self.tol = tol
@@ -487,6 +489,7 @@ class Independent(Tagger):
         lambda_: float | str = "auto",
         c: float | None = None,
         loss: str = "bep",
+        transform_: str = "auto",
         scale: str = "auto",
         max_iter: int | None = None,
         tol: float = 1e-3,
@@ -518,6 +521,7 @@ class Independent(Tagger):
         self.lambda_ = lambda_
         self.c = c
         self.loss = loss
+        self.transform_ = transform_
         self.scale = scale
         self.max_iter = max_iter
         self.tol = tol

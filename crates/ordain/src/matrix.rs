@@ -2,6 +2,8 @@
 //!
 //! Features are stored as `f32`, one block per data set; parameters, sums and scores are `f64`.
 
+pub(crate) mod runs;
+
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 use std::fmt;

@@ -379,6 +379,19 @@ impl TreeScore {
     }
 }
 
+/// The same contributions with the values that two rows have in other features: in the data, before columns were transformed.
+pub(crate) fn with_values(
+    mut parts: Vec<Contribution>,
+    raw: &Features,
+    above: usize,
+    below: usize,
+) -> Vec<Contribution> {
+    for part in &mut parts {
+        (part.above, part.below) = (raw.value(above, part.column), raw.value(below, part.column));
+    }
+    parts
+}
+
 /// A row with all its values.
 fn dense(features: &Features, row: usize) -> Vec<f32> {
     let mut x = vec![0.0; features.cols()];

@@ -23,6 +23,7 @@ mod training;
 
 pub use crate::data::DataSet;
 use crate::data::Holds;
+use crate::data::transform::Transform;
 pub use facts::{Candidate, Chosen, Facts};
 pub use journal::Journal;
 pub use ready::{Inputs, Ready};
@@ -136,6 +137,12 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
     fn takes_start(&self) -> bool {
         false
     }
+    /// How columns are transformed before anything is learned from them.
+    fn transform(&self) -> Transform;
+    /// Columns that hold categories, which are never transformed.
+    fn categories(&self) -> &[String] {
+        &[]
+    }
     /// Its settings as they stand in a model.
     fn written(&self) -> Written;
     /// The journal of an interrupted fit of the same data, settings, seed and metric; refuses any other model.
@@ -150,6 +157,7 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
         if facts.method != self.name()
             || facts.asked != asked
             || !settings.iter().all(|(k, v)| facts.settings.get(k) == Some(v))
+            || facts.settings.get("transform") != Some(&self.transform().name().into())
         {
             return differ("method and settings");
         }
@@ -178,6 +186,9 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
     fn learn(&self, data: &Training<'_, T>, watch: &Watch) -> Result<Fitted<T>>;
     /// Fits a model. Settings that are left open are chosen on validation units.
     ///
+    /// Columns are [transformed](crate::data::transform) first, by what the training units teach; the set is copied only if one is. The model says
+    /// what was done, and [`Model::prepare`] does the same to other sets.
+    ///
     /// # Errors
     ///
     /// Settings that contradict each other, a metric of another task, data without a truth or with gaps, and
@@ -188,7 +199,21 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
         data.set.need_truth()?;
         data.need_values(self.takes_gaps())?;
         data.refuse_start(self.takes_start())?;
-        self.learn(data, watch)
+        let transforms = data.transforms(self.transform(), self.categories());
+        let mut fitted = if transforms.is_empty() {
+            self.learn(data, watch)?
+        } else {
+            let mut set = data.set.clone();
+            transforms.apply(set.features_mut());
+            let mut fitted = self.learn(&Training { set: &set, ..data.again() }, watch)?;
+            // a digest is one of the data as they were given
+            let linked = fitted.facts.data != set.digest();
+            fitted.facts.data = if linked { data.set.linked_digest() } else { data.set.digest() };
+            fitted
+        };
+        fitted.facts.settings.insert("transform".into(), self.transform().name().into());
+        fitted.model.inputs_mut().transforms = transforms;
+        Ok(fitted)
     }
 }
 
@@ -220,6 +245,8 @@ pub trait Model<T: Task<Model = Self>>: Clone + Debug + PartialEq + Send + Sync 
     type Scaled: Clone + Debug + Send + Sync;
     /// What it needs to read a row.
     fn inputs(&self) -> &Inputs;
+    /// The same, to be changed.
+    fn inputs_mut(&mut self) -> &mut Inputs;
     /// Refuses parameters whose sizes do not fit together.
     fn check(&self) -> Result<()>;
     /// Whether a set with the columns of the model fits otherwise; what it has to change in the set, and the names that

@@ -175,7 +175,7 @@ fn of_model<T: Round>(
     };
     let ready = files::read_for(&fitted, data, &given, screen)?;
     files::need_truth::<T>(ready.set(), data)?;
-    if fitted.trained_on(ready.set()) {
+    if fitted.trained_on(ready.raw()) {
         screen.say("note: these are the data that the model was trained on");
     }
     T::warn_of_metrics(&fitted.model, &ready, &measures.metrics, screen)?;

@@ -14,7 +14,7 @@ use ordain::data::{Missing, Split};
 use ordain::kernel::Expansion;
 use ordain::matrix::Features;
 use ordain::metric::{Evaluation, Metric};
-use ordain::model_file::Header;
+use ordain::model_file::{Header, Transformed};
 use ordain::score::Score;
 use ordain::solver::run::Report;
 use ordain::task::{Facts, Fitted, Ready, Words};
@@ -165,8 +165,23 @@ pub(crate) fn model<T: Show>(fitted: &Fitted<T>, header: &Header<T>, path: &Path
     let mut text =
         format!("{}: {} model, format {}, ordain {}\n", path.display(), facts.method, header.format, header.ordain);
     text += &format!("settings   {}\n", T::shown_settings(facts, &fitted.model));
+    if let Some(transformed) = &header.transformed {
+        text += &format!("transform  {}\n", transformed_columns(transformed));
+    }
     text += &T::model_text(fitted, header)?;
     Ok(text)
+}
+
+/// Which columns are transformed, the first of them by name.
+fn transformed_columns(all: &Transformed) -> String {
+    let of = |(kind, names): (&str, &Vec<String>)| {
+        let shown: Vec<&str> = names.iter().take(8).map(String::as_str).collect();
+        let rest = if names.len() > shown.len() { ", …" } else { "" };
+        let columns = if names.len() == 1 { "column" } else { "columns" };
+        format!("{kind} of {} {columns}: {}{rest}", names.len(), shown.join(", "))
+    };
+    let kinds = [("log", &all.log), ("quantile", &all.quantile)];
+    kinds.into_iter().filter(|(_, names)| !names.is_empty()).map(of).collect::<Vec<_>>().join("; ")
 }
 
 /// Rows of a table of reasons.

@@ -48,7 +48,7 @@ pub struct ContributionPart {
     pub above: f32,
     /// Its value below.
     pub below: f32,
-    /// The difference of the two after scaling.
+    /// The difference of the two after transform and scaling.
     pub difference: f64,
     /// The weight.
     pub weight: f64,

@@ -20,6 +20,7 @@ pub mod split;
 mod strings;
 pub mod synthetic;
 mod table;
+pub mod transform;
 mod utf16;
 
 pub(crate) use columns::flagged;

@@ -254,6 +254,12 @@ macro_rules! methods {
             fn takes_start(&self) -> bool {
                 match self { $(Self::$variant(method) => method.takes_start(),)+ }
             }
+            fn transform(&self) -> $crate::data::transform::Transform {
+                match self { $(Self::$variant(method) => method.transform(),)+ }
+            }
+            fn categories(&self) -> &[String] {
+                match self { $(Self::$variant(method) => method.categories(),)+ }
+            }
             fn written(&self) -> $crate::task::Written {
                 match self { $(Self::$variant(method) => method.written(),)+ }
             }

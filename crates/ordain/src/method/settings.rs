@@ -2,6 +2,7 @@
 
 use super::{Choice, Positive};
 use crate::data::scale::Scale;
+use crate::data::transform::Transform;
 use crate::error::{Error, Result};
 use crate::surrogate::lists::ListLoss;
 use crate::task::Setting;
@@ -16,6 +17,14 @@ pub(super) const SCALE: Setting = Setting {
     range: "auto, none, global, query, minmax",
     default: "auto",
     help: "scaling of the features: auto by validation (else query), none, global (mean 0, deviation 1), query (the same within each query), minmax (0 to 1 within each query)",
+};
+
+/// `transform`, the same for all methods.
+pub(super) const TRANSFORM: Setting = Setting {
+    name: "transform",
+    range: "auto, none, log, quantile",
+    default: "auto",
+    help: "monotone transform of columns before scaling: log (sign(x)·log(1 + |x|/s), s learned), quantile (the share of training rows below), none, or auto: log of the columns whose tail is heavier than exponential",
 };
 
 /// `lambda`, with what it is where nothing can be chosen.
@@ -35,6 +44,7 @@ pub(super) const fn accuracy(default: &'static str, help: &'static str) -> Setti
 
 /// The settings that every method has, to be changed by name.
 pub(super) struct Common<'a> {
+    pub(super) transform: &'a mut Transform,
     pub(super) scale: &'a mut Choice<Scale>,
     pub(super) lambda: &'a mut Choice<Positive>,
     pub(super) max_iter: &'a mut usize,
@@ -45,6 +55,7 @@ impl Common<'_> {
     /// Sets it, if it is one of them.
     pub(super) fn set(self, name: &str, value: &str) -> Result<bool> {
         match name {
+            "transform" => *self.transform = value.parse()?,
             "scale" => *self.scale = scale(value)?,
             "lambda" | "c" => *self.lambda = lambda(name, value)?,
             "max_iter" => *self.max_iter = count(name, value)?,
@@ -58,12 +69,14 @@ impl Common<'_> {
 /// One of the settings that every method has, as text.
 pub(super) fn common(
     name: &str,
+    transform: Transform,
     scale: &Choice<Scale>,
     ridge: &Choice<Positive>,
     max_iter: usize,
     tol: Positive,
 ) -> Option<String> {
     match name {
+        "transform" => Some(transform.name().into()),
         "scale" => Some(shown(scale, |scale| scale.name().into())),
         "lambda" => Some(shown_number(ridge)),
         "max_iter" => Some(max_iter.to_string()),

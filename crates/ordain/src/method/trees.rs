@@ -3,6 +3,7 @@
 use super::settings::{count, one_of, positive, serves, shown};
 use super::{Choice, Positive};
 use crate::data::Columns;
+use crate::data::transform::Transform;
 use crate::error::{Error, Result};
 use crate::solver::boost::Boost;
 use crate::task::Setting;
@@ -309,6 +310,19 @@ impl Trees {
             monotone,
         };
         Ok(Boost { rounds, rate: self.rate.get(), share: self.unit_share.get(), patience, growth, seed })
+    }
+
+    /// The transform of columns: none for trees alone, which a monotone map does not change. Trees beside weights see
+    /// the columns of the weights.
+    pub(in crate::method) fn transform(&self, asked: Transform) -> Transform {
+        if self.starts_linear() { asked } else { Transform::None }
+    }
+
+    /// Refuses a transform that would change nothing.
+    pub(in crate::method) fn check_transform(&self, asked: Transform) -> Result<()> {
+        let given = matches!(asked, Transform::Log | Transform::Quantile);
+        let why = "scorer=trees, which a monotone transform does not change";
+        serves("transform", given, self.starts_linear(), "weights (scorer=linear or linear+trees)", why)
     }
 
     /// Which columns hold categories.

@@ -15,6 +15,7 @@ pub use rank::RankParts;
 pub use score::ExpansionHeader;
 
 use crate::data::scale::{Affine, Scale};
+use crate::data::transform::{ColumnTransform, Transforms};
 use crate::data::{Columns, Missing, peek, read_whole, write_whole};
 use crate::error::{Error, Result};
 use crate::method::{Annotate, Match, Rank};
@@ -60,6 +61,9 @@ pub struct Header<T: Stored> {
     pub task: String,
     /// The columns that the model takes.
     pub features: Columns,
+    /// Which of them are transformed before they are scaled, if any are; the numbers are tensors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transformed: Option<Transformed>,
     /// How they are scaled; the numbers are tensors.
     pub scale: Scale,
     /// What missing values mean.
@@ -85,6 +89,7 @@ impl<T: Stored> Header<T> {
             ordain: env!("CARGO_PKG_VERSION").into(),
             task: T::WORDS.name.into(),
             features: inputs.columns.clone(),
+            transformed: Transformed::of(inputs),
             scale: inputs.scale,
             missing: inputs.missing,
             parts: T::parts(&fitted.model),
@@ -92,6 +97,31 @@ impl<T: Stored> Header<T> {
             generator: GENERATOR.into(),
             checksum: NO_CHECKSUM.into(),
         }
+    }
+}
+
+/// The columns of a model that are transformed, by name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Transformed {
+    /// Those that become their logarithm.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub log: Vec<String>,
+    /// Those that become their quantile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quantile: Vec<String>,
+}
+
+impl Transformed {
+    /// Those of a model, if there are any.
+    pub fn of(inputs: &Inputs) -> Option<Self> {
+        let names = |is: fn(&ColumnTransform) -> bool| {
+            let columns = inputs.columns.names.iter().zip(inputs.transforms.columns());
+            columns.filter(|(_, column)| is(column)).map(|(name, _)| name.clone()).collect()
+        };
+        (!inputs.transforms.is_empty()).then(|| Self {
+            log: names(|column| matches!(column, ColumnTransform::Log { .. })),
+            quantile: names(|column| matches!(column, ColumnTransform::Quantile { .. })),
+        })
     }
 }
 
@@ -139,6 +169,7 @@ pub fn to_bytes<T: Stored>(fitted: &Fitted<T>) -> Vec<u8> {
         tensors.f32s("scale_offset", &affine.offset);
         tensors.f32s("scale_factor", &affine.factor);
     }
+    store_transforms(inputs.transforms.columns(), &mut tensors);
     if let Some(means) = &inputs.means {
         tensors.f32s("missing_means", means);
     }
@@ -146,6 +177,28 @@ pub fn to_bytes<T: Stored>(fitted: &Fitted<T>) -> Vec<u8> {
         tensors.f64s(&format!("journal/{name}"), &values);
     }
     pack(&Header::of(fitted), &tensors.0)
+}
+
+/// The numbers of transforms: the unit of each logarithm, 0 where there is none, and the knots of quantiles, column after column.
+fn store_transforms(columns: &[ColumnTransform], to: &mut Tensors) {
+    if columns.is_empty() {
+        return;
+    }
+    let unit = |column: &ColumnTransform| if let ColumnTransform::Log { unit } = column { *unit } else { 0.0 };
+    to.f32s("transform_unit", &columns.iter().map(unit).collect::<Vec<f32>>());
+    let (mut ends, mut knots, mut steps) = (vec![], vec![], vec![]);
+    for column in columns {
+        if let ColumnTransform::Quantile { values, levels } = column {
+            knots.extend_from_slice(values);
+            steps.extend_from_slice(levels);
+        }
+        ends.push(knots.len() as u32);
+    }
+    if !knots.is_empty() {
+        to.u32s("transform_ends", ends.into_iter());
+        to.f32s("transform_values", &knots);
+        to.f32s("transform_levels", &steps);
+    }
 }
 
 /// Writes a model file, as a whole or not at all.
@@ -306,9 +359,13 @@ impl<'a> Opened<'a> {
             columns: header.features.clone(),
             missing: header.missing,
             means: self.means(header.missing, d)?,
+            transforms: self.transforms(d)?,
             scale: header.scale,
             global: self.affine(header.scale, d)?,
         };
+        if header.transformed != Transformed::of(&inputs) {
+            return Err(self.refusal.impossible());
+        }
         let model = T::restore(inputs, &header.parts, &header.facts, self)?;
         model.check().map_err(|_| self.refusal.impossible())?;
         let journal = self.journal(T::parameters(&model))?;
@@ -384,6 +441,36 @@ impl<'a> Opened<'a> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// The transforms of columns; none in a file of a version that had none.
+    fn transforms(&self, d: usize) -> Result<Transforms> {
+        if !self.has("transform_unit") {
+            return Ok(Transforms::default());
+        }
+        let unit = |unit: f32| if unit == 0.0 { ColumnTransform::Keep } else { ColumnTransform::Log { unit } };
+        let mut columns: Vec<ColumnTransform> = self.f32s("transform_unit", d)?.into_iter().map(unit).collect();
+        if self.has("transform_ends") {
+            let ends = self.u32s("transform_ends")?;
+            self.sized(ends.len(), d)?;
+            let total = ends.last().copied().unwrap_or(0) as usize;
+            let (values, levels) = (self.f32s("transform_values", total)?, self.f32s("transform_levels", total)?);
+            let mut start = 0;
+            for (column, end) in columns.iter_mut().zip(ends) {
+                let of = start..end as usize;
+                let (Some(values), Some(levels)) = (values.get(of.clone()), levels.get(of)) else {
+                    return Err(self.misshapen());
+                };
+                if !values.is_empty() {
+                    if *column != ColumnTransform::Keep {
+                        return Err(self.refusal.impossible());
+                    }
+                    *column = ColumnTransform::Quantile { values: values.to_vec(), levels: levels.to_vec() };
+                }
+                start = end as usize;
+            }
+        }
+        Ok(Transforms::new(columns))
     }
 
     fn means(&self, missing: Missing, d: usize) -> Result<Option<Vec<f32>>> {

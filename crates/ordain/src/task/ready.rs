@@ -2,6 +2,7 @@
 
 use super::{DataSet, Model, Task};
 use crate::data::scale::{Affine, Scale, Scaling};
+use crate::data::transform::Transforms;
 use crate::data::{Aligned, Columns, Filled, Groups, Missing, flagged};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
@@ -15,6 +16,8 @@ pub struct Inputs {
     pub missing: Missing,
     /// The values put in their place, with `missing=mean` and `missing=indicator`: one for each column of the data.
     pub means: Option<Vec<f32>>,
+    /// How columns are transformed before they are scaled.
+    pub transforms: Transforms,
     /// How columns are scaled.
     pub scale: Scale,
     /// Offsets and factors of `scale=global` and `scale=matched`.
@@ -28,6 +31,7 @@ impl Inputs {
             columns: Columns { coarse: vec![], ..columns.clone() },
             missing: filled.missing(),
             means: filled.means().map(<[f32]>::to_vec),
+            transforms: Transforms::default(),
             scale,
             global: global.cloned(),
         }
@@ -46,6 +50,7 @@ impl Inputs {
         let d = self.columns.names.len();
         let sized = |affine: &Affine| affine.offset.len() == d && affine.factor.len() == d;
         self.global.as_ref().is_none_or(sized)
+            && self.transforms.fits(d)
             && self.global.is_some() == matches!(self.scale, Scale::Global | Scale::Matched)
             && self.means.is_some() == matches!(self.missing, Missing::Mean | Missing::Indicator)
             && match (&self.means, self.missing) {
@@ -65,12 +70,14 @@ impl Inputs {
     }
 }
 
-/// A set that fits a model: columns in its order, gaps filled, scaling learned once.
+/// A set that fits a model: columns in its order, gaps filled, columns transformed, scaling learned once.
 ///
 /// Only [`Model::prepare`] and [`Model::prepare_owned`] make one, and models score nothing else.
 #[derive(Clone, Debug)]
 pub struct Ready<'a, T: Task> {
     set: Cow<'a, T::Set>,
+    /// The set before columns were transformed, if any are.
+    raw: Option<Cow<'a, T::Set>>,
     scaled: <T::Model as Model<T>>::Scaled,
     inputs: Inputs,
     differ: Aligned,
@@ -92,8 +99,14 @@ impl<'a, T: Task> Ready<'a, T> {
         if !matches!(inputs.missing, Missing::Error | Missing::Keep) && set.features().has_gaps() {
             set.to_mut().fill_missing(inputs.means.as_deref());
         }
+        let mut raw = None;
+        if !inputs.transforms.is_empty() {
+            let mut changed = T::Set::clone(&set);
+            inputs.transforms.apply(changed.features_mut());
+            raw = Some(std::mem::replace(&mut set, Cow::Owned(changed)));
+        }
         let scaled = model.scaled(&set);
-        Ok(Self { set, scaled, inputs: inputs.clone(), differ })
+        Ok(Self { set, raw, scaled, inputs: inputs.clone(), differ })
     }
 
     /// The set, as the model sees it before scaling.
@@ -101,10 +114,15 @@ impl<'a, T: Task> Ready<'a, T> {
         &self.set
     }
 
+    /// The set before its columns were transformed: what a person knows its values by.
+    pub fn raw(&self) -> &T::Set {
+        self.raw.as_ref().unwrap_or(&self.set)
+    }
+
     /// The same with other values of features, in place of those of [`Self::set`]: only the scaling is learned anew.
     pub(crate) fn with<'b>(&self, model: &T::Model, set: &'b T::Set) -> Ready<'b, T> {
         let (inputs, differ) = (self.inputs.clone(), self.differ.clone());
-        Ready { scaled: model.scaled(set), set: Cow::Borrowed(set), inputs, differ }
+        Ready { scaled: model.scaled(set), set: Cow::Borrowed(set), raw: None, inputs, differ }
     }
 
     /// Where the set differed from what the model knows.

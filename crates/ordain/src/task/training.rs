@@ -1,6 +1,7 @@
 //! What a method is fitted on, and what a fit gives.
 
 use super::{DataSet, Facts, Journal, Method, Task};
+use crate::data::transform::{Transform, Transforms};
 use crate::data::{Filled, Missing, split};
 use crate::error::{Error, Result};
 use crate::metric::{Convention, Metric};
@@ -76,6 +77,23 @@ impl<'a, T: Task> Training<'a, T> {
             return self.train.to_vec();
         }
         if facts.refit { both(&train, &valid) } else { train.into_owned() }
+    }
+
+    /// The same training once more.
+    pub(crate) fn again(&self) -> Self {
+        Self { filled: self.filled.clone(), ..*self }
+    }
+
+    /// The transforms of columns that the rows of the training units teach.
+    pub(crate) fn transforms(&self, how: Transform, categories: &[String]) -> Transforms {
+        let rows = self.train.iter().flat_map(|&unit| self.set.span(unit as usize)).map(|row| row as u32);
+        match how {
+            Transform::None => Transforms::default(),
+            how => {
+                let learned = Transforms::learn(how, self.set.features(), &rows.collect::<Vec<u32>>());
+                learned.without(|j| categories.contains(&self.set.columns().names[j]))
+            }
+        }
     }
 
     /// Refuses start scores where a method would not look at them.

@@ -1,9 +1,9 @@
 //! Where the bins of a column are cut.
 
-use super::bins::{Bins, WIDTH};
+use super::bins::Bins;
 use crate::error::{Error, Result};
 use crate::matrix::Features;
-use rayon::prelude::*;
+use crate::matrix::runs::{self, value};
 
 /// The most bins of a column, beside the one of missing values.
 pub const MOST: usize = 255;
@@ -75,10 +75,7 @@ impl Cuts {
         if let Some(row) = rows.iter().find(|&&row| row as usize >= x.rows()) {
             return Err(Error::Data { expected: format!("rows below {}", x.rows()), found: format!("row {row}") });
         }
-        let learnt = match x {
-            Features::Dense(_) => dense(x, rows, categorical, most),
-            Features::Sparse(_) => sparse(x, rows, categorical, most),
-        };
+        let learnt = runs::columns(x, rows, |j, runs| column(runs, categorical[j], most));
         let live = (0..cols as u32).filter(|&j| learnt[j as usize].1).collect();
         Ok(Self { columns: learnt.into_iter().map(|(column, _)| column).collect(), live })
     }
@@ -114,18 +111,6 @@ impl Cuts {
     pub fn categorical(&self, j: usize) -> bool {
         matches!(self.columns[j], Column::Values(_))
     }
-}
-
-/// A number whose order is that of `x`, 0 and −0 the same, NaN above all.
-fn key(x: f32) -> u32 {
-    let bits = (x + 0.0).to_bits();
-    let key = bits ^ (((bits as i32 >> 31) as u32) | 0x8000_0000);
-    if x.is_nan() { u32::MAX } else { key }
-}
-
-/// The value of a key.
-fn value(key: u32) -> f32 {
-    f32::from_bits(if key >> 31 == 1 { key ^ 0x8000_0000 } else { !key })
 }
 
 /// Bins of a column of sorted keys with their counts, and whether two rows can fall into different ones.
@@ -189,108 +174,15 @@ fn between(a: f32, b: f32) -> f32 {
     if a <= middle && middle < b && middle.is_finite() { middle } else { a }
 }
 
-/// Sorted keys as runs of equal ones.
-fn runs(keys: &[u32]) -> Vec<(u32, usize)> {
-    keys.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect()
-}
-
-/// Sorts keys by eleven bits at a time; `spare` is as long.
-fn sort(keys: &mut Vec<u32>, spare: &mut Vec<u32>) {
-    const BITS: u32 = 11;
-    if keys.len() < 2048 {
-        keys.sort_unstable();
-        return;
-    }
-    spare.resize(keys.len(), 0);
-    let mut counts = [[0u32; 1 << BITS]; 3];
-    let digit = |key: u32, pass: u32| (key >> (BITS * pass)) as usize & ((1 << BITS) - 1);
-    for &key in keys.iter() {
-        (0..3).for_each(|pass| counts[pass as usize][digit(key, pass)] += 1);
-    }
-    for (pass, counts) in (0..).zip(&mut counts) {
-        if counts[digit(keys[0], pass)] as usize == keys.len() {
-            continue; // the same in all
-        }
-        let mut at = 0;
-        for count in counts.iter_mut() {
-            at += std::mem::replace(count, at);
-        }
-        for &key in keys.iter() {
-            let place = &mut counts[digit(key, pass)];
-            spare[*place as usize] = key;
-            *place += 1;
-        }
-        std::mem::swap(keys, spare);
-    }
-}
-
-fn dense(x: &Features, rows: &[u32], categorical: &[bool], most: usize) -> Vec<(Column, bool)> {
-    let Features::Dense(x) = x else { return vec![] };
-    let groups: Vec<usize> = (0..x.cols()).step_by(WIDTH).collect();
-    let of = |&start: &usize| {
-        let width = WIDTH.min(x.cols() - start);
-        let mut keys = vec![vec![0; rows.len()]; width];
-        for (i, &row) in rows.iter().enumerate() {
-            let values = &x.row(row as usize)[start..start + width];
-            keys.iter_mut().zip(values).for_each(|(keys, &value)| keys[i] = key(value));
-        }
-        let mut spare = vec![];
-        let columns = keys.iter_mut().enumerate().map(|(k, keys)| {
-            sort(keys, &mut spare);
-            column(&runs(keys), categorical[start + k], most)
-        });
-        columns.collect::<Vec<_>>()
-    };
-    groups.par_iter().flat_map_iter(of).collect()
-}
-
-fn sparse(x: &Features, rows: &[u32], categorical: &[bool], most: usize) -> Vec<(Column, bool)> {
-    let mut keys: Vec<Vec<u32>> = vec![vec![]; x.cols()];
-    let zero = key(0.0);
-    for &row in rows {
-        x.each(row as usize, |j, value| {
-            if key(value) != zero {
-                keys[j].push(key(value));
-            }
-        });
-    }
-    let of = |(j, keys): (usize, &mut Vec<u32>)| {
-        keys.sort_unstable();
-        let mut runs = runs(keys);
-        let zeros = rows.len() - keys.len();
-        if zeros > 0 {
-            runs.insert(runs.partition_point(|run| run.0 < zero), (zero, zeros));
-        }
-        column(&runs, categorical[j], most)
-    };
-    keys.par_iter_mut().enumerate().map(of).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cases::cases;
+    use crate::matrix::runs::key;
     use proptest::prelude::*;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(cases(200)))]
-
-        #[test]
-        fn keys_have_the_order_of_values(a in any::<f32>(), b in any::<f32>()) {
-            prop_assume!(!a.is_nan() && !b.is_nan());
-            prop_assert_eq!(key(a).cmp(&key(b)), a.partial_cmp(&b).unwrap());
-            prop_assert_eq!((value(key(a))).to_bits(), (a + 0.0).to_bits());
-            prop_assert!(key(a) < key(f32::NAN));
-        }
-
-        #[test]
-        fn the_sort_is_a_sort(mut keys in prop::collection::vec(any::<u32>(), 0..6000), same in 0u32..32) {
-            keys.iter_mut().for_each(|key| *key >>= same);
-            let mut sorted = keys.clone();
-            sorted.sort_unstable();
-            sort(&mut keys, &mut vec![]);
-            prop_assert_eq!(keys, sorted);
-        }
 
         #[test]
         fn a_cut_is_between(a in any::<f32>(), b in any::<f32>()) {

@@ -5,6 +5,8 @@ use crate::cases::cases;
 use ordain::ask::{Count, Known, Strategy, given, next, next_of, next_pair, replay, replayable, sides};
 use ordain::data::scale::Scale;
 use ordain::data::synthetic::{Linkage, Scenes};
+use ordain::data::synthetic::Scenes;
+use ordain::data::transform::Transforms;
 use ordain::data::{Columns, LabelSet, Missing};
 use ordain::matrix::{Features, Matrix};
 use ordain::method::{Annotator, CStar, CountModel, Decide, LabelWork, Matcher, OneVsRest, Scored, Trainer};
@@ -26,6 +28,7 @@ fn model(random: &mut Random, n: usize, c: usize, sigma: f64, trainer: Trainer) 
             columns: Columns::named(vec![]),
             missing: Missing::Error,
             means: None,
+            transforms: Transforms::default(),
             scale: Scale::None,
             global: None,
         },

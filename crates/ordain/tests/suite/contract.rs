@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A line for each method, in the settings that differ in kind.
-const METHODS: [&str; 26] = [
+const METHODS: [&str; 28] = [
     "ranksvm",
     "ranksvm[weight=pair]",
     "ranksvm[scale=none,lambda=0.1]",
@@ -27,6 +27,8 @@ const METHODS: [&str; 26] = [
     "ranksvm[scale=query,c=10]",
     "ranksvm[scale=minmax,lambda=auto]",
     "ranksvm[scale=auto,lambda=1,max_iter=3,tol=1e-2]",
+    "ranksvm[transform=quantile,scale=query,lambda=0.1]",
+    "rankmatch[transform=log,scale=minmax,lambda=0.1]",
     "rankmatch",
     "rankmatch[ties=sum,places=3,scale=query,lambda=0.1]",
     "rankmatch[subset=R,scale=global,lambda=0.1]",
@@ -952,6 +954,7 @@ fn values(method: &str, setting: &str) -> &'static [&'static str] {
         "choose" => &["dual", "random", "cholesky"],
         "subset" => &["full", "R", "r", "2", "5", "16", "17"],
         "places" => &["1", "3", "5", "16", "17", "1000", "1001", "all"],
+        "transform" => &["auto", "none", "log", "quantile", "sqrt"],
         "discount" => &["log", "linear"],
         "ties" => &["average", "sum", "random", "best"],
         "draws" => &["0.4", "0.2", "1", "3.25", "all"],

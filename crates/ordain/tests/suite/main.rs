@@ -44,4 +44,5 @@ mod star_training;
 mod tables;
 mod tag_metrics;
 mod tagging_data;
+mod transforms;
 mod trees;

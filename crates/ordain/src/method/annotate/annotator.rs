@@ -102,6 +102,10 @@ impl Model<Annotate> for Annotator {
         &self.inputs
     }
 
+    fn inputs_mut(&mut self) -> &mut Inputs {
+        &mut self.inputs
+    }
+
     fn check(&self) -> Result<()> {
         let (n, d) = (self.labels.len(), self.inputs.columns.names.len());
         let fits = |len: usize, full: usize| len == 0 || len == full;

@@ -5,7 +5,7 @@ use crate::data::{Filled, MatchSet, Problem, Truth};
 use crate::error::{Error, Result};
 use crate::method::{Match, Positive, TreeNotes};
 use crate::metric::{Convention, Evaluation, Metric, SaidMatches, evaluate_matches};
-use crate::score::{Contribution, Score};
+use crate::score::{Contribution, Score, with_values};
 use crate::scorer::edges::NULL_UNIT;
 use crate::scorer::rows;
 use crate::structure::matching::best::{self, best, forbidden};
@@ -104,6 +104,10 @@ impl Model<Match> for Matcher {
 
     fn inputs(&self) -> &Inputs {
         &self.inputs
+    }
+
+    fn inputs_mut(&mut self) -> &mut Inputs {
+        &mut self.inputs
     }
 
     fn check(&self) -> Result<()> {
@@ -307,7 +311,9 @@ impl Matcher {
         self.scores(on, p)?; // what has no score has no reasons
         let (set, start) = (on.set(), on.set().span(p).start);
         let unit = (p, set.problem(p).name.as_str());
-        Ok(self.score.explain(set.into(), unit, on.scaled(self)?, start + above, start + below))
+        let (above, below) = (start + above, start + below);
+        let parts = self.score.explain(set.into(), unit, on.scaled(self)?, above, below);
+        Ok(with_values(parts, &on.raw().features, above, below))
     }
 
     /// The score of every edge of problem `p`. O(values of the problem); errors as [`Self::predict`].

@@ -1,13 +1,14 @@
 //! The exponential family over matchings, by maximum a posteriori.
 
 use crate::data::scale::Scale;
+use crate::data::transform::Transform;
 use crate::error::{Error, Result};
 use crate::kernel::Form;
 use crate::matrix::dot;
 use crate::method::kernels::KernelChoice;
 use crate::method::matching::matcher::Sums;
 use crate::method::matching::search::{self, Learner, MatchChoices, Solved, Stage, Start};
-use crate::method::settings::{self, Common, SWITCH, above_0, accuracy, one_of, ridge, serves, steps};
+use crate::method::settings::{self, Common, SWITCH, TRANSFORM, above_0, accuracy, one_of, ridge, serves, steps};
 use crate::method::{Choice, Match, Positive, Trees};
 use crate::risk::Empirical;
 use crate::solver::lbfgs::Lbfgs;
@@ -65,6 +66,8 @@ const STILL: f64 = 4e-4;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatchMap {
+    /// Transform of columns before they are scaled.
+    pub transform: Transform,
     /// Scaling of the features of edges.
     pub scale: Choice<Scale>,
     /// Strength of the ridge.
@@ -86,6 +89,7 @@ pub struct MatchMap {
 impl Default for MatchMap {
     fn default() -> Self {
         Self {
+            transform: Transform::Auto,
             scale: Choice::Auto,
             lambda: Choice::Auto,
             kernel: KernelChoice::new(Form::Linear),
@@ -101,6 +105,7 @@ impl Default for MatchMap {
 impl MatchMap {
     /// What can be set.
     pub const SETTINGS: &'static [Setting] = &[
+        TRANSFORM,
         search::SCALE,
         ridge("strength of the ridge: auto by validation (else 0.01); c=1/lambda is accepted too"),
         search::KERNEL,
@@ -182,13 +187,15 @@ impl Method<Match> for MatchMap {
             _ => self
                 .trees
                 .get(name)
-                .or_else(|| settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol)),
+                .or_else(|| settings::common(name, self.transform, &self.scale, &self.lambda, self.max_iter, self.tol)),
         }
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        let (scale, lambda, max_iter, tol) = (&mut self.scale, &mut self.lambda, &mut self.max_iter, &mut self.tol);
-        if search::set_scale(name, value, scale) || (Common { scale, lambda, max_iter, tol }).set(name, value)? {
+        let Self { transform, scale, lambda, max_iter, tol, .. } = self;
+        if search::set_scale(name, value, scale)
+            || (Common { transform, scale, lambda, max_iter, tol }).set(name, value)?
+        {
             return Ok(());
         }
         if self.trees.set(name, value)? {
@@ -208,9 +215,18 @@ impl Method<Match> for MatchMap {
     /// Refuses settings that no text could have given.
     fn check(&self) -> Result<()> {
         self.trees.check()?;
+        self.trees.check_transform(self.transform)?;
         serves("scorer", self.trees.grows(), self.kernel.is_linear(), "kernel=linear", "a kernel")?;
         above_0("max_iter", self.max_iter)?;
         self.kernel.check()
+    }
+
+    fn transform(&self) -> Transform {
+        self.trees.transform(self.transform)
+    }
+
+    fn categories(&self) -> &[String] {
+        &self.trees.categories
     }
 
     search::searched!();

@@ -1,12 +1,13 @@
 //! The max-margin matcher, with a temperature that makes probabilities of its scores.
 
 use crate::data::scale::Scale;
+use crate::data::transform::Transform;
 use crate::error::Result;
 use crate::kernel::Form;
 use crate::method::kernels::KernelChoice;
 use crate::method::matching::matcher::Sums;
 use crate::method::matching::search::{self, Learner, MatchChoices, Solved, Stage, Start};
-use crate::method::settings::{self, Common, SWITCH, above_0, accuracy, one_of, ridge, steps};
+use crate::method::settings::{self, Common, SWITCH, TRANSFORM, above_0, accuracy, one_of, ridge, steps};
 use crate::method::{Choice, Match, Positive};
 use crate::risk::Empirical;
 use crate::solver::bundle::Bundle;
@@ -36,6 +37,8 @@ const ROUNDS: usize = 5;
 /// one temperature, fitted by likelihood on problems that the weights have not seen, makes them so.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatchMargin {
+    /// Transform of columns before they are scaled.
+    pub transform: Transform,
     /// Scaling of the features of edges.
     pub scale: Choice<Scale>,
     /// Strength of the ridge.
@@ -55,6 +58,7 @@ pub struct MatchMargin {
 impl Default for MatchMargin {
     fn default() -> Self {
         Self {
+            transform: Transform::Auto,
             scale: Choice::Auto,
             lambda: Choice::Auto,
             kernel: KernelChoice::new(Form::Linear),
@@ -69,6 +73,7 @@ impl Default for MatchMargin {
 impl MatchMargin {
     /// What can be set.
     pub const SETTINGS: &'static [Setting] = &[
+        TRANSFORM,
         search::SCALE,
         ridge("strength of the ridge: auto by validation (else 0.01); c=1/lambda is accepted too"),
         search::KERNEL,
@@ -101,13 +106,15 @@ impl Method<Match> for MatchMargin {
             "calibrate" => Some(self.calibrate.to_string()),
             "null" => Some(self.null.to_string()),
             "kernel" | "gamma" | "degree" | "coef0" => self.kernel.get(name),
-            _ => settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol),
+            _ => settings::common(name, self.transform, &self.scale, &self.lambda, self.max_iter, self.tol),
         }
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        let (scale, lambda, max_iter, tol) = (&mut self.scale, &mut self.lambda, &mut self.max_iter, &mut self.tol);
-        if search::set_scale(name, value, scale) || (Common { scale, lambda, max_iter, tol }).set(name, value)? {
+        let Self { transform, scale, lambda, max_iter, tol, .. } = self;
+        if search::set_scale(name, value, scale)
+            || (Common { transform, scale, lambda, max_iter, tol }).set(name, value)?
+        {
             return Ok(());
         }
         match name {
@@ -122,6 +129,10 @@ impl Method<Match> for MatchMargin {
     fn check(&self) -> Result<()> {
         above_0("max_iter", self.max_iter)?;
         self.kernel.check()
+    }
+
+    fn transform(&self) -> Transform {
+        self.transform
     }
 
     search::searched!();

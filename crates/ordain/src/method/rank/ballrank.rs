@@ -1,6 +1,7 @@
 //! The Ball Ranking Machine: a kernel ranker from a few core pairs.
 
 use crate::data::scale::Scale;
+use crate::data::transform::Transform;
 use crate::error::Result;
 use crate::kernel::{Columns, Form};
 use crate::method::kernels::Shape;
@@ -9,7 +10,7 @@ use crate::method::rank::core_documents::{CoreFit, Fitting, restricted};
 use crate::method::rank::kernel_search::{self, KernelChoices, KernelFit, KernelLearner, KernelProblem, Kernels};
 use crate::method::rank::ranksvm::PairWeight;
 use crate::method::settings::{
-    self, Common, SCALE, SWITCH, above_0, accuracy, count, name_of, one_of, positive, ridge, steps,
+    self, Common, SCALE, SWITCH, TRANSFORM, above_0, accuracy, count, name_of, one_of, positive, ridge, steps,
 };
 use crate::method::{Choice, CoreFacts, Positive, Rank};
 use crate::metric::Metric;
@@ -47,6 +48,8 @@ const CACHE: usize = 512 << 20;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BallRank {
+    /// Transform of columns before they are scaled.
+    pub transform: Transform,
     /// Scaling of the features.
     pub scale: Choice<Scale>,
     /// Strength of the ridge.
@@ -76,6 +79,7 @@ pub struct BallRank {
 impl Default for BallRank {
     fn default() -> Self {
         Self {
+            transform: Transform::Auto,
             scale: Choice::Auto,
             lambda: Choice::Auto,
             kernels: Kernels::new(Form::Rbf),
@@ -100,6 +104,7 @@ const INNER: [(&str, Inner); 2] = [("qp", Inner::Qp), ("badoiu-clarkson", Inner:
 impl BallRank {
     /// What can be set.
     pub const SETTINGS: &'static [Setting] = &[
+        TRANSFORM,
         SCALE,
         ridge(
             "strength of the ridge: auto by validation (else 1/pairs, which is C = 1 in the paper's units: its C is 1/(lambda·pairs)); c=1/lambda is accepted too",
@@ -175,18 +180,17 @@ impl Method<Rank> for BallRank {
             "inner" => name_of(&self.inner, &INNER).into(),
             "polish" => self.polish.to_string(),
             _ => {
-                return self
-                    .kernels
-                    .get(name)
-                    .or_else(|| settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol));
+                return self.kernels.get(name).or_else(|| {
+                    settings::common(name, self.transform, &self.scale, &self.lambda, self.max_iter, self.tol)
+                });
             }
         };
         Some(text)
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        let Self { scale, lambda, max_iter, tol, .. } = self;
-        if (Common { scale, lambda, max_iter, tol }).set(name, value)? || self.kernels.set(name, value)? {
+        let Self { transform, scale, lambda, max_iter, tol, .. } = self;
+        if (Common { transform, scale, lambda, max_iter, tol }).set(name, value)? || self.kernels.set(name, value)? {
             return Ok(());
         }
         match name {
@@ -214,6 +218,10 @@ impl Method<Rank> for BallRank {
 
     fn chooses_by(&self) -> Metric {
         CHOOSES_BY
+    }
+
+    fn transform(&self) -> Transform {
+        self.transform
     }
 
     fn written(&self) -> Written {

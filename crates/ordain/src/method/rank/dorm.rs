@@ -1,12 +1,13 @@
 //! DORM: max-margin on the lists of rankmatch.
 
 use crate::data::scale::Scale;
+use crate::data::transform::Transform;
 use crate::error::{Error, Result};
 use crate::matrix::dot;
 use crate::method::rank::lists::{self, DRAWS, ListSettings, SHARE, Subset, draw, draws, draws_text, draws_value};
 use crate::method::rank::rankmatch::{LAMBDA, PlaceDiscount};
 use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, bundle, mean_risk, searched};
-use crate::method::settings::{self, Common, SCALE, accuracy, list_loss, name_of, one_of, ridge, steps};
+use crate::method::settings::{self, Common, SCALE, TRANSFORM, accuracy, list_loss, name_of, one_of, ridge, steps};
 use crate::method::{Choice, Positive, Rank};
 use crate::risk::Empirical;
 use crate::scorer::rows::{self, Rows};
@@ -38,6 +39,8 @@ use std::sync::atomic::AtomicBool;
 pub struct Dorm {
     /// Strength of the ridge.
     pub lambda: Choice<Positive>,
+    /// Transform of columns before they are scaled.
+    pub transform: Transform,
     /// Scaling of the features.
     pub scale: Choice<Scale>,
     /// Documents of a subset.
@@ -63,6 +66,7 @@ impl Default for Dorm {
     fn default() -> Self {
         Self {
             lambda: Choice::Auto,
+            transform: Transform::Auto,
             scale: Choice::Auto,
             subset: Subset::Grades,
             ties: RightOrders::Best,
@@ -77,6 +81,7 @@ impl Default for Dorm {
 impl Dorm {
     /// What can be set.
     pub const SETTINGS: &'static [Setting] = &[
+        TRANSFORM,
         SCALE,
         ridge("strength of the ridge: auto by validation (else 0.1); c=1/lambda is accepted too"),
         Setting {
@@ -135,13 +140,13 @@ impl Method<Rank> for Dorm {
             "ties" => Some(name_of(&self.ties, &TIES).into()),
             "draws" => Some(draws_text(self.draws)),
             "loss" => Some(self.loss.to_string()),
-            _ => settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol),
+            _ => settings::common(name, self.transform, &self.scale, &self.lambda, self.max_iter, self.tol),
         }
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        let Self { scale, lambda, max_iter, tol, .. } = self;
-        if (Common { scale, lambda, max_iter, tol }).set(name, value)? {
+        let Self { transform, scale, lambda, max_iter, tol, .. } = self;
+        if (Common { transform, scale, lambda, max_iter, tol }).set(name, value)? {
             return Ok(());
         }
         match name {
@@ -164,6 +169,10 @@ impl Method<Rank> for Dorm {
             });
         }
         lists::check(self.subset, self.draws)
+    }
+
+    fn transform(&self) -> Transform {
+        self.transform
     }
 
     searched!();

@@ -1,9 +1,10 @@
 //! ListNet: the cross-entropy of top-one probabilities.
 
 use crate::data::scale::Scale;
+use crate::data::transform::Transform;
 use crate::error::{Error, Result};
 use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, lbfgs, mean_risk, searched};
-use crate::method::settings::{self, Common, SCALE, accuracy, ridge, steps};
+use crate::method::settings::{self, Common, SCALE, TRANSFORM, accuracy, ridge, steps};
 use crate::method::{Choice, Positive, Rank};
 use crate::solver::run::Watch;
 use crate::surrogate::listnet::TopOne;
@@ -32,6 +33,8 @@ use std::sync::atomic::AtomicBool;
 pub struct ListNet {
     /// Strength of the ridge.
     pub lambda: Choice<Positive>,
+    /// Transform of columns before they are scaled.
+    pub transform: Transform,
     /// Scaling of the features.
     pub scale: Choice<Scale>,
     /// The most steps of one fit.
@@ -42,7 +45,13 @@ pub struct ListNet {
 
 impl Default for ListNet {
     fn default() -> Self {
-        Self { lambda: Choice::Auto, scale: Choice::Auto, max_iter: 1000, tol: Positive(1e-5) }
+        Self {
+            lambda: Choice::Auto,
+            transform: Transform::Auto,
+            scale: Choice::Auto,
+            max_iter: 1000,
+            tol: Positive(1e-5),
+        }
     }
 }
 
@@ -54,6 +63,7 @@ const PATH: [f64; 9] = [10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4];
 impl ListNet {
     /// What can be set.
     pub const SETTINGS: &'static [Setting] = &[
+        TRANSFORM,
         SCALE,
         ridge("strength of the ridge: auto by validation (else 0.1); c=1/lambda is accepted too"),
         steps("1000", "the most steps of one fit"),
@@ -71,16 +81,20 @@ impl Method<Rank> for ListNet {
     }
 
     fn get(&self, name: &str) -> Option<String> {
-        settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol)
+        settings::common(name, self.transform, &self.scale, &self.lambda, self.max_iter, self.tol)
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        let Self { scale, lambda, max_iter, tol } = self;
-        Common { scale, lambda, max_iter, tol }.set(name, value).map(drop)
+        let Self { transform, scale, lambda, max_iter, tol } = self;
+        Common { transform, scale, lambda, max_iter, tol }.set(name, value).map(drop)
     }
 
     fn check(&self) -> Result<()> {
         settings::check(self.scale, self.max_iter)
+    }
+
+    fn transform(&self) -> Transform {
+        self.transform
     }
 
     searched!();

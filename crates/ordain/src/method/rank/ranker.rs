@@ -7,7 +7,7 @@ use crate::matrix::Features;
 use crate::method::Rank;
 use crate::method::rank::quadratic::{GivenOrder, LinkReason, Placed, Quadratic, QuadraticWork};
 use crate::metric::{self, Convention, Evaluation, Metric};
-use crate::score::{Contribution, Score};
+use crate::score::{Contribution, Score, with_values};
 use crate::scorer::rows::{Rows, Work};
 use crate::structure::matching::places::{self, log_sum};
 use crate::task::{Inputs, Model, Ready};
@@ -59,6 +59,10 @@ impl Model<Rank> for Ranker {
 
     fn inputs(&self) -> &Inputs {
         &self.inputs
+    }
+
+    fn inputs_mut(&mut self) -> &mut Inputs {
+        &mut self.inputs
     }
 
     fn check(&self) -> Result<()> {
@@ -154,7 +158,7 @@ impl Ranker {
     }
 
     /// The scores of rows that have the columns of the model, whatever their queries, to the bit those of [`Self::scores`];
-    /// `None` if a score depends on the query, or is not linear.
+    /// `None` if a score depends on the query, is not linear, or columns are transformed.
     ///
     /// O(values), in parallel over rows: each value is read once.
     pub fn row_scores(&self, features: &Features) -> Option<Vec<f64>> {
@@ -167,6 +171,7 @@ impl Ranker {
         let fits = self.score.is_linear()
             && self.quadratic.is_none()
             && self.start.is_none()
+            && self.inputs.transforms.is_empty()
             && self.score.fits(features.cols());
         fits.then(|| self.score.units(Groups::new(features, &bounds), &[0], &scaling, |_| ""))
     }
@@ -355,7 +360,8 @@ impl Ranker {
     pub fn explain(&self, on: &Ready<'_, Rank>, q: usize, above: usize, below: usize) -> Result<Vec<Contribution>> {
         self.scores_in(on, q)?; // what has no score has no reasons
         let set = on.set();
-        Ok(self.score.explain(set.into(), (q, set.query(q)), on.scaled(self)?, above, below))
+        let parts = self.score.explain(set.into(), (q, set.query(q)), on.scaled(self)?, above, below);
+        Ok(with_values(parts, &on.raw().features, above, below))
     }
 }
 

@@ -1,12 +1,13 @@
 //! RankMatch: the exponential family over orders, on whole lists or on the paper's subsets.
 
 use crate::data::scale::Scale;
+use crate::data::transform::Transform;
 use crate::error::{Error, Result};
 use crate::method::rank::CHOOSES_BY;
 use crate::method::rank::boosting::{self, TreeLearner};
 use crate::method::rank::lists::{self, DRAWS, ListSettings, SHARE, Subset, draw, draws, draws_text, draws_value};
 use crate::method::rank::search::{self, Choices, Drawn, Learner, Problem, Solved, Start, lbfgs, mean_risk};
-use crate::method::settings::{self, Common, SCALE, accuracy, count, name_of, one_of, ridge, serves, steps};
+use crate::method::settings::{self, Common, SCALE, TRANSFORM, accuracy, count, name_of, one_of, ridge, serves, steps};
 use crate::method::{Choice, Positive, Rank, Trees};
 use crate::metric::Metric;
 use crate::solver::run::Watch;
@@ -48,6 +49,8 @@ pub enum PlaceDiscount {
 pub struct RankMatch {
     /// Strength of the ridge.
     pub lambda: Choice<Positive>,
+    /// Transform of columns before they are scaled.
+    pub transform: Transform,
     /// Scaling of the features.
     pub scale: Choice<Scale>,
     /// Whole lists or subsets.
@@ -72,6 +75,7 @@ impl Default for RankMatch {
     fn default() -> Self {
         Self {
             lambda: Choice::Auto,
+            transform: Transform::Auto,
             scale: Choice::Auto,
             subset: Subset::Full,
             places: 5,
@@ -96,6 +100,7 @@ const PATH: [f64; 9] = [10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4];
 impl RankMatch {
     /// What can be set.
     pub const SETTINGS: &'static [Setting] = &[
+        TRANSFORM,
         SCALE,
         ridge("strength of the ridge: auto by validation (else 0.1); c=1/lambda is accepted too"),
         Setting {
@@ -166,13 +171,13 @@ impl Method<Rank> for RankMatch {
             _ => self
                 .trees
                 .get(name)
-                .or_else(|| settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol)),
+                .or_else(|| settings::common(name, self.transform, &self.scale, &self.lambda, self.max_iter, self.tol)),
         }
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        let Self { scale, lambda, max_iter, tol, .. } = self;
-        if (Common { scale, lambda, max_iter, tol }).set(name, value)? || self.trees.set(name, value)? {
+        let Self { transform, scale, lambda, max_iter, tol, .. } = self;
+        if (Common { transform, scale, lambda, max_iter, tol }).set(name, value)? || self.trees.set(name, value)? {
             return Ok(());
         }
         match name {
@@ -202,6 +207,7 @@ impl Method<Rank> for RankMatch {
             });
         }
         self.trees.check()?;
+        self.trees.check_transform(self.transform)?;
         serves("scorer", self.trees.grows(), self.subset == Subset::Full, "whole lists (subset=full)", "subsets")?;
         lists::check(self.subset, self.draws)
     }
@@ -224,6 +230,14 @@ impl Method<Rank> for RankMatch {
 
     fn takes_start(&self) -> bool {
         !self.trees.starts_linear()
+    }
+
+    fn transform(&self) -> Transform {
+        self.trees.transform(self.transform)
+    }
+
+    fn categories(&self) -> &[String] {
+        &self.trees.categories
     }
 
     fn written(&self) -> Written {

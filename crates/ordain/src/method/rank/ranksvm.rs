@@ -1,6 +1,7 @@
 //! RankSVM: the squared hinge over all pairs of different grades within a query; linear, or with a kernel.
 
 use crate::data::scale::Scale;
+use crate::data::transform::Transform;
 use crate::error::{Error, Result};
 use crate::kernel::Form;
 use crate::method::kernels::Shape;
@@ -9,7 +10,9 @@ use crate::method::rank::boosting::{self, TreeLearner};
 use crate::method::rank::core_documents::{self, Choose, CoreFit, Fitting};
 use crate::method::rank::kernel_search::{self, KernelChoices, KernelFit, KernelLearner, KernelProblem, Kernels};
 use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
-use crate::method::settings::{self, Common, SCALE, above_0, accuracy, count, name_of, one_of, ridge, serves, steps};
+use crate::method::settings::{
+    self, Common, SCALE, TRANSFORM, above_0, accuracy, count, name_of, one_of, ridge, serves, steps,
+};
 use crate::method::{Choice, CoreFacts, Positive, Rank, Trees};
 use crate::metric::Metric;
 use crate::pieces::sums;
@@ -89,6 +92,8 @@ const LARGE: usize = 2_000_000;
 pub struct RankSvm {
     /// Strength of the ridge.
     pub lambda: Choice<Positive>,
+    /// Transform of columns before they are scaled.
+    pub transform: Transform,
     /// Scaling of the features.
     pub scale: Choice<Scale>,
     /// What the mean is over.
@@ -127,6 +132,7 @@ impl Default for RankSvm {
     fn default() -> Self {
         Self {
             lambda: Choice::Auto,
+            transform: Transform::Auto,
             scale: Choice::Auto,
             weight: PairWeight::Query,
             kernels: Kernels::new(Form::Linear),
@@ -154,6 +160,7 @@ pub(in crate::method) struct Pairs {
 impl RankSvm {
     /// What can be set.
     pub const SETTINGS: &'static [Setting] = &[
+        TRANSFORM,
         SCALE,
         ridge("strength of the ridge: auto by validation (else 1, with a kernel 1e-4); c=1/lambda is accepted too"),
         Setting {
@@ -224,19 +231,17 @@ impl Method<Rank> for RankSvm {
             "choose" => name_of(&self.choose, &CHOOSE).to_owned(),
             "loss" => name_of(&self.loss, &LOSSES).to_owned(),
             _ => {
-                return self
-                    .kernels
-                    .get(name)
-                    .or_else(|| self.trees.get(name))
-                    .or_else(|| settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol));
+                return self.kernels.get(name).or_else(|| self.trees.get(name)).or_else(|| {
+                    settings::common(name, self.transform, &self.scale, &self.lambda, self.max_iter, self.tol)
+                });
             }
         };
         Some(text)
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        let Self { scale, lambda, max_iter, tol, .. } = self;
-        if (Common { scale, lambda, max_iter, tol }).set(name, value)? || self.kernels.set(name, value)? {
+        let Self { transform, scale, lambda, max_iter, tol, .. } = self;
+        if (Common { transform, scale, lambda, max_iter, tol }).set(name, value)? || self.kernels.set(name, value)? {
             return Ok(());
         }
         if self.trees.set(name, value)? {
@@ -267,6 +272,7 @@ impl Method<Rank> for RankSvm {
         }
         let kernel = !self.is_linear();
         self.trees.check()?;
+        self.trees.check_transform(self.transform)?;
         let usual = self.loss == TreeLoss::Logistic;
         serves("loss", !usual, self.trees.grows(), "trees (scorer=trees, linear+trees or auto)", "scorer=linear")?;
         serves("scorer", self.trees.grows(), !kernel, "kernel=linear and blocks=false", "a kernel or blocks")?;
@@ -294,6 +300,14 @@ impl Method<Rank> for RankSvm {
 
     fn chooses_by(&self) -> Metric {
         CHOOSES_BY
+    }
+
+    fn transform(&self) -> Transform {
+        self.trees.transform(self.transform)
+    }
+
+    fn categories(&self) -> &[String] {
+        &self.trees.categories
     }
 
     fn written(&self) -> Written {

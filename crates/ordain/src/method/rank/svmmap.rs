@@ -1,9 +1,10 @@
 //! SVM-map: the structural hinge of average precision over whole lists.
 
 use crate::data::scale::Scale;
+use crate::data::transform::Transform;
 use crate::error::{Error, Result};
 use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, bundle, mean_risk, searched};
-use crate::method::settings::{self, Common, SCALE, accuracy, ridge, steps};
+use crate::method::settings::{self, Common, SCALE, TRANSFORM, accuracy, ridge, steps};
 use crate::method::{Choice, Positive, Rank};
 use crate::solver::run::Watch;
 use crate::surrogate::average_precision::ApMargin;
@@ -38,6 +39,8 @@ use std::sync::atomic::AtomicBool;
 pub struct SvmMap {
     /// Strength of the ridge.
     pub lambda: Choice<Positive>,
+    /// Transform of columns before they are scaled.
+    pub transform: Transform,
     /// Scaling of the features.
     pub scale: Choice<Scale>,
     /// The most planes of one fit.
@@ -48,7 +51,13 @@ pub struct SvmMap {
 
 impl Default for SvmMap {
     fn default() -> Self {
-        Self { lambda: Choice::Auto, scale: Choice::Auto, max_iter: 300, tol: Positive(1e-4) }
+        Self {
+            lambda: Choice::Auto,
+            transform: Transform::Auto,
+            scale: Choice::Auto,
+            max_iter: 300,
+            tol: Positive(1e-4),
+        }
     }
 }
 
@@ -60,6 +69,7 @@ const PATH: [f64; 7] = [1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3];
 impl SvmMap {
     /// What can be set.
     pub const SETTINGS: &'static [Setting] = &[
+        TRANSFORM,
         SCALE,
         ridge("strength of the ridge: auto by validation (else 0.01); c=1/lambda is accepted too"),
         steps("300", "the most planes of one fit"),
@@ -77,16 +87,20 @@ impl Method<Rank> for SvmMap {
     }
 
     fn get(&self, name: &str) -> Option<String> {
-        settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol)
+        settings::common(name, self.transform, &self.scale, &self.lambda, self.max_iter, self.tol)
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        let Self { scale, lambda, max_iter, tol } = self;
-        Common { scale, lambda, max_iter, tol }.set(name, value).map(drop)
+        let Self { transform, scale, lambda, max_iter, tol } = self;
+        Common { transform, scale, lambda, max_iter, tol }.set(name, value).map(drop)
     }
 
     fn check(&self) -> Result<()> {
         settings::check(self.scale, self.max_iter)
+    }
+
+    fn transform(&self) -> Transform {
+        self.transform
     }
 
     searched!();

@@ -4,6 +4,7 @@
 use super::{at_most, seconds};
 use ordain::ask::{Count, Known, Strategy, next};
 use ordain::data::scale::Scale;
+use ordain::data::transform::Transforms;
 use ordain::data::{Columns, Missing};
 use ordain::method::{Annotator, CountModel, Decide, LabelWork, OneVsRest, Scored, Trainer};
 use ordain::random::Random;
@@ -22,6 +23,7 @@ fn model(random: &mut Random, trainer: Trainer) -> Annotator {
             columns: Columns::named(vec![]),
             missing: Missing::Error,
             means: None,
+            transforms: Transforms::default(),
             scale: Scale::None,
             global: None,
         },

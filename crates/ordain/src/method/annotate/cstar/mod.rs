@@ -5,6 +5,7 @@ mod settings;
 mod solve;
 
 use crate::data::scale::Scale;
+use crate::data::transform::Transform;
 use crate::error::{Error, Result};
 use crate::kernel::Form;
 use crate::method::annotate::annotator::{Annotator, Trainer};
@@ -119,6 +120,8 @@ pub struct CStar {
     pub count_bias: bool,
     /// The loss of `trainer=margin`.
     pub loss: LabelLoss,
+    /// Transform of columns before they are scaled.
+    pub transform: Transform,
     /// Scaling of the features.
     pub scale: LabelScale,
     /// The most steps of one fit; by default 500, by margin 200 passes.
@@ -143,6 +146,7 @@ impl Default for CStar {
             link_lambda: Choice::Auto,
             count_bias: true,
             loss: LabelLoss::BreakEven,
+            transform: Transform::Auto,
             scale: LabelScale::Auto,
             max_iter: None,
             tol: None,
@@ -274,6 +278,7 @@ impl Method<Annotate> for CStar {
             "features" => Some(name_of(&self.features, &FEATURES).into()),
             "kernel" | "gamma" | "degree" | "coef0" => self.kernel.get(name),
             "count_bias" => Some(self.count_bias.to_string()),
+            "transform" => Some(self.transform.name().into()),
             "scale" => Some(name_of(&self.scale, &SCALES).into()),
             "lambda" => Some(shown_number(&self.lambda)),
             "link_lambda" => Some(shown_number(&self.link_lambda)),
@@ -296,6 +301,7 @@ impl Method<Annotate> for CStar {
             "features" => self.features = one_of("features", value, &FEATURES)?,
             "kernel" | "gamma" | "degree" | "coef0" => drop(self.kernel.set(name, value)?),
             "count_bias" => self.count_bias = one_of("count_bias", value, &SWITCH)?,
+            "transform" => self.transform = value.parse()?,
             "scale" => self.scale = one_of("scale", value, &SCALES)?,
             "lambda" | "c" => self.lambda = lambda(name, value)?,
             "link_lambda" => self.link_lambda = lambda(name, value)?,
@@ -329,6 +335,13 @@ impl Method<Annotate> for CStar {
             "trainer=margin",
         )?;
         let own = !matches!(self.features, LabelFeatures::Direct | LabelFeatures::Given);
+        if self.features != LabelFeatures::Both {
+            self.trees.check_transform(self.transform)?;
+        }
+        let given = self.features == LabelFeatures::Given || self.kernel.by == KernelBy::Given;
+        let asked = matches!(self.transform, Transform::Log | Transform::Quantile);
+        serves("transform", asked, !given, "features of items", "scores or a Gram matrix that the data give")?;
+        let own = matches!(self.features, LabelFeatures::Scores | LabelFeatures::Both);
         serves("scorer", self.trees.grows(), own, "classifiers (features=scores or both)", "features without them")?;
         serves("scorer", self.trees.grows(), self.kernel.is_linear(), "kernel=linear", "a kernel")?;
         let size = match &self.core {
@@ -363,6 +376,17 @@ impl Method<Annotate> for CStar {
 
     fn chooses_by(&self) -> Metric {
         Metric { kind: Kind::Bep, k: None }
+    }
+
+    /// Scores that the data give and a Gram matrix are taken as they are.
+    fn transform(&self) -> Transform {
+        let given = self.features == LabelFeatures::Given || self.kernel.by == KernelBy::Given;
+        let weights = self.trees.starts_linear() || self.features == LabelFeatures::Both;
+        if given || !weights { Transform::None } else { self.transform }
+    }
+
+    fn categories(&self) -> &[String] {
+        &self.trees.categories
     }
 
     fn written(&self) -> Written {

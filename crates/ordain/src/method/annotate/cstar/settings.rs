@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::method::Trees;
 use crate::method::annotate::annotator::Trainer;
 use crate::method::kernels::{KernelBy, Shape};
+use crate::method::settings::TRANSFORM;
 use crate::structure::star::{MOST_MAX, MOST_SUM};
 use crate::task::Setting;
 use std::fmt;
@@ -72,6 +73,7 @@ macro_rules! settings {
                 }
             },)?
             Setting { name: "loss", range: "bep or p@K", default: "bep", help: "what trainer=margin loses: the wrong share of as many labels as there are, or of K" },
+            TRANSFORM,
             Setting { name: "scale", range: "auto, none, global", default: "auto", help: "scaling of the features: global (mean 0, deviation 1), none, or auto: global where they are dense" },
             Setting { name: "max_iter", range: "a whole number above 0", default: "500, by margin 200", help: "the most steps of one fit, by margin passes over the items" },
             Setting { name: "tol", range: "a number above 0", default: "1e-3", help: "where a fit stops: two steps in a row lower the objective by less than tol² of it; by margin the duality gap" },

@@ -14,6 +14,7 @@ pub use self::words::{Core, Head};
 use self::words::{DESIGNS, ORDERS, TIES, TRAINERS};
 use crate::data::RankSet;
 use crate::data::scale::Scale;
+use crate::data::transform::Transform;
 use crate::error::{Error, Result};
 use crate::method::annotate::annotator::Trainer;
 use crate::method::rank::lists::ListSettings;
@@ -88,6 +89,8 @@ pub struct QuadRank {
     pub lambda: Choice<Positive>,
     /// Strength of the ridge on biases and links; that on weights where nothing is said.
     pub link_lambda: Option<Positive>,
+    /// Transform of columns before they are scaled.
+    pub transform: Transform,
     /// Scaling of the features.
     pub scale: Choice<Scale>,
     /// The most steps of one fit, of the margin passes over the lists.
@@ -108,6 +111,7 @@ impl Default for QuadRank {
             order: None,
             lambda: Choice::Auto,
             link_lambda: None,
+            transform: Transform::Auto,
             scale: Choice::Auto,
             max_iter: 500,
             tol: Positive(1e-3),
@@ -263,13 +267,13 @@ impl Method<Rank> for QuadRank {
             "ties" => Some(name_of(&self.ties, &TIES).into()),
             "order" => self.order.map(|order| name_of(&order, &ORDERS).into()),
             "link_lambda" => self.link_lambda.map(|lambda| lambda.get().to_string()),
-            _ => settings::common(name, &self.scale, &self.lambda, self.max_iter, self.tol),
+            _ => settings::common(name, self.transform, &self.scale, &self.lambda, self.max_iter, self.tol),
         }
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        let Self { scale, lambda, max_iter, tol, .. } = self;
-        if (Common { scale, lambda, max_iter, tol }).set(name, value)? {
+        let Self { transform, scale, lambda, max_iter, tol, .. } = self;
+        if (Common { transform, scale, lambda, max_iter, tol }).set(name, value)? {
             return Ok(());
         }
         match name {
@@ -355,6 +359,10 @@ impl Method<Rank> for QuadRank {
 
     fn takes_links(&self) -> bool {
         true
+    }
+
+    fn transform(&self) -> Transform {
+        self.transform
     }
 
     fn written(&self) -> crate::task::Written {

@@ -4,7 +4,7 @@ use super::QuadRank;
 use crate::error::{Error, Result};
 use crate::method::GivenOrder;
 use crate::method::annotate::annotator::Trainer;
-use crate::method::settings::{SCALE, accuracy, count, ridge, steps};
+use crate::method::settings::{SCALE, TRANSFORM, accuracy, count, ridge, steps};
 use crate::structure::ranking::MOST_CORE;
 use crate::surrogate::lists::RightOrders;
 use crate::surrogate::ranking::PlaceDesign;
@@ -63,6 +63,7 @@ impl QuadRank {
             default: "expected, by margin best",
             help: "the order that a model gives: documents by the expected worth of their place (best for NDCG), or the order of the largest score",
         },
+        TRANSFORM,
         SCALE,
         ridge("strength of the ridge on weights: auto by validation (else 0.01); c=1/lambda is accepted too"),
         Setting {

@@ -1,0 +1,462 @@
+//! Monotone transforms of columns: what is learned from training rows, and how it is applied before scaling.
+//!
+//! A linear score is ruined by a column in which a few values are a thousand times the usual one: the deviation by which it is
+//! scaled is that of these few. A monotone map of the column keeps the order of its values and takes the tail away.
+//!
+//! ```text
+//! log:       sign(x) · log(1 + |x| / s)        s > 0, learned; 0 stays 0
+//! quantile:  F(x) − F(0)                       F the share of training rows below x (ties by half), between knots a line
+//! ```
+
+use crate::error::{Error, Result};
+use crate::matrix::Features;
+use crate::matrix::runs::{self, Run, key, merge, value};
+use rayon::prelude::*;
+use std::str::FromStr;
+
+/// How columns are transformed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transform {
+    /// Log of the columns with a heavy tail: see [`Transforms::learn`].
+    #[default]
+    Auto,
+    /// Not at all.
+    None,
+    /// Log of every column of more than two values.
+    Log,
+    /// Quantiles of every column of more than two values.
+    Quantile,
+}
+
+impl Transform {
+    /// All of them.
+    pub const ALL: &'static [Self] = &[Self::Auto, Self::None, Self::Log, Self::Quantile];
+
+    /// The name in options and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::None => "none",
+            Self::Log => "log",
+            Self::Quantile => "quantile",
+        }
+    }
+}
+
+impl FromStr for Transform {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        let known = || Self::ALL.iter().copied();
+        known()
+            .find(|transform| transform.name() == text)
+            .ok_or_else(|| Error::unknown("transform", text, known().map(Self::name)))
+    }
+}
+
+/// The transform of one column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ColumnTransform {
+    /// Values as they are.
+    Keep,
+    /// `sign(x) · log(1 + |x| / unit)`.
+    Log {
+        /// Below it a value counts about as it is, above it by its logarithm.
+        unit: f32,
+    },
+    /// A line from knot to knot, and level beyond them.
+    Quantile {
+        /// Values of the column, ascending.
+        values: Vec<f32>,
+        /// What each becomes, ascending; 0 where the value is 0.
+        levels: Vec<f32>,
+    },
+}
+
+impl ColumnTransform {
+    /// The new value; monotone, and 0 where `x` is 0.
+    pub fn apply(&self, x: f32) -> f32 {
+        match self {
+            Self::Keep => x,
+            Self::Log { unit } => {
+                let size = (f64::from(x.abs()) / f64::from(*unit)).ln_1p() as f32;
+                size.copysign(x)
+            }
+            Self::Quantile { values, levels } => level(values, levels, x),
+        }
+    }
+
+    /// Whether its numbers are those of a transform.
+    fn fits(&self) -> bool {
+        match self {
+            Self::Keep => true,
+            Self::Log { unit } => unit.is_finite() && *unit > 0.0,
+            Self::Quantile { values, levels } => {
+                let ascends = |x: &[f32]| x.windows(2).all(|pair| pair[0] < pair[1]) && x.iter().all(|x| x.is_finite());
+                !values.is_empty() && values.len() == levels.len() && ascends(values) && ascends(levels)
+            }
+        }
+    }
+}
+
+/// The line between the knots around `x`.
+fn level(values: &[f32], levels: &[f32], x: f32) -> f32 {
+    let above = values.partition_point(|&value| value <= x);
+    match above {
+        0 => levels.first().copied().unwrap_or(0.0),
+        above if above == values.len() => levels[above - 1],
+        above => {
+            let (low, high) = (f64::from(values[above - 1]), f64::from(values[above]));
+            let (from, to) = (f64::from(levels[above - 1]), f64::from(levels[above]));
+            (from + (to - from) * (f64::from(x) - low) / (high - low)) as f32
+        }
+    }
+}
+
+/// The transforms of all columns; none where no column is transformed.
+///
+/// ```
+/// use ordain::data::transform::{ColumnTransform, Transform, Transforms};
+/// use ordain::matrix::{Features, Matrix};
+/// let x = |i: u32| [(i as f32 / 20.0).exp(), i as f32, (i % 2) as f32];
+/// let mut x = Features::Dense(Matrix::new((0..200).flat_map(x).collect(), 3));
+/// let learned = Transforms::learn(Transform::Auto, &x, &(0..200).collect::<Vec<u32>>());
+/// assert!(matches!(learned.columns(), [ColumnTransform::Log { .. }, ColumnTransform::Keep, ColumnTransform::Keep]));
+/// learned.apply(&mut x);
+/// assert!(x.value(199, 0) < 11.0);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transforms(Vec<ColumnTransform>);
+
+/// Values beside 0 up to which `auto` takes a column for a category or a grade, whose values are no sizes.
+const FEW: usize = 10;
+/// Quantiles that tails are measured by, and the most knots of a quantile transform.
+const KNOTS: usize = 255;
+/// The shares of sizes below a unit of the logarithm that are tried.
+const BELOW: [f64; 6] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
+
+impl Transforms {
+    /// Learns the transforms from some rows.
+    ///
+    /// With `auto` a column becomes its logarithm if its tail is *heavy*, which is to say heavier than exponential, and the
+    /// logarithm's is not as heavy. The weight of a tail is the fourth moment over the squared second one, of 255 quantiles of
+    /// the values that are not 0: how far the spread of the column is that of a few values. (Zeros are left out, because a
+    /// column that is mostly 0 says little by that.) A column of at most ten values beside 0 is never transformed: it is an
+    /// indicator, a category or a grade.
+    ///
+    /// The unit s of the logarithm has 1, 2, 5, 10, 20 or 50 of a hundred sizes |x| > 0 below it: the one that makes the column most symmetric (the
+    /// least third moment of the quantiles; the *start* of a logarithm in Mosteller and Tukey 1977). So the `exp` of a symmetric column comes back as
+    /// a line, and counts of which many are 1 become log(1 + x). In a column of both signs 0 is the middle of the values and not their
+    /// least, and what is small is noise around it: there s has at least as large a share of sizes below it as the rarer sign has.
+    ///
+    /// All is learned from the [sorted values](crate::matrix), so that neither the order of rows nor a cut into shards changes
+    /// a bit. O(rows · columns), on all threads.
+    pub fn learn(how: Transform, features: &Features, rows: &[u32]) -> Self {
+        if how == Transform::None {
+            return Self::default();
+        }
+        Self::new(runs::columns(features, rows, |_, runs| column(how, runs)))
+    }
+
+    /// These transforms.
+    pub fn new(columns: Vec<ColumnTransform>) -> Self {
+        let any = columns.iter().any(|column| *column != ColumnTransform::Keep);
+        Self(if any { columns } else { vec![] })
+    }
+
+    /// The transform of each column; empty if none is transformed.
+    pub fn columns(&self) -> &[ColumnTransform] {
+        &self.0
+    }
+
+    /// Whether no column is transformed.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The same with some columns as they are.
+    pub(crate) fn without(self, kept: impl Fn(usize) -> bool) -> Self {
+        let one = |(j, column)| if kept(j) { ColumnTransform::Keep } else { column };
+        Self::new(self.0.into_iter().enumerate().map(one).collect())
+    }
+
+    /// Whether they are transforms of so many columns.
+    pub(crate) fn fits(&self, columns: usize) -> bool {
+        (self.is_empty() || self.0.len() == columns) && self.0.iter().all(ColumnTransform::fits)
+    }
+
+    /// Transforms all values in place; sparse rows stay as sparse as they are. O(values), on all threads.
+    pub fn apply(&self, features: &mut Features) {
+        if self.is_empty() {
+            return;
+        }
+        let cols = features.cols();
+        let changed: Vec<(usize, &ColumnTransform)> =
+            self.0.iter().enumerate().filter(|(_, column)| **column != ColumnTransform::Keep).collect();
+        match features {
+            Features::Dense(m) => {
+                let row = |row: &mut [f32]| changed.iter().for_each(|(j, column)| row[*j] = column.apply(row[*j]));
+                m.values_mut().par_chunks_exact_mut(cols).with_min_len(64).for_each(row);
+            }
+            Features::Sparse(m) => {
+                let (columns, values) = m.entries_mut();
+                let one = |(&j, x): (&u32, &mut f32)| *x = self.0[j as usize].apply(*x);
+                columns.par_iter().zip(values).with_min_len(1024).for_each(one);
+            }
+        }
+    }
+}
+
+/// The transform of a column by its values.
+fn column(how: Transform, runs: &[Run]) -> ColumnTransform {
+    let zero = key(0.0);
+    let runs: Vec<Run> = runs.iter().copied().filter(|run| run.0 < key(f32::INFINITY)).collect();
+    let sizes: Vec<Run> = runs.iter().copied().filter(|run| run.0 != zero).collect();
+    match how {
+        Transform::None => ColumnTransform::Keep,
+        // two values are moved and stretched, whatever the map
+        _ if runs.len() <= 2 => ColumnTransform::Keep,
+        Transform::Log => log(&sizes),
+        Transform::Quantile => quantile(&runs),
+        Transform::Auto if sizes.len() <= FEW => ColumnTransform::Keep,
+        Transform::Auto => {
+            let mut values = quantiles(&sizes).map(f64::from);
+            let raw = weight(&values);
+            let log = log(&sizes);
+            values.iter_mut().zip(quantiles(&sizes)).for_each(|(to, x)| *to = f64::from(log.apply(x)));
+            let heavy = raw > weight(&exponential()) && weight(&values) < raw;
+            if heavy { log } else { ColumnTransform::Keep }
+        }
+    }
+}
+
+/// The place of quantile `k`: in the middle of its share.
+fn place(k: usize) -> f64 {
+    (k as f64 + 0.5) / KNOTS as f64
+}
+
+/// The value below which a share of the rows is.
+fn at(runs: &[Run], share: f64) -> u32 {
+    let rows: usize = runs.iter().map(|run| run.1).sum();
+    let (wanted, mut below) = ((share * rows as f64) as usize, 0);
+    let found = runs.iter().find(|run| {
+        below += run.1;
+        below > wanted
+    });
+    found.or(runs.last()).map_or(key(0.0), |run| run.0)
+}
+
+/// Quantiles of a column, ascending.
+fn quantiles(runs: &[Run]) -> [f32; KNOTS] {
+    let rows: usize = runs.iter().map(|run| run.1).sum();
+    let (mut all, mut next, mut below) = ([0.0; KNOTS], 0, 0);
+    for &(key, count) in runs {
+        below += count;
+        while next < KNOTS && below > (place(next) * rows as f64) as usize {
+            all[next] = value(key);
+            next += 1;
+        }
+    }
+    all
+}
+
+/// The quantiles of the exponential law, where heavy tails begin.
+fn exponential() -> [f64; KNOTS] {
+    std::array::from_fn(|k| -(1.0 - place(k)).ln())
+}
+
+/// A moment about the mean, in units of the deviation.
+fn moment(values: &[f64], power: i32) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let moment = |power: i32| values.iter().map(|x| (x - mean).powi(power)).sum::<f64>() / n;
+    let deviation = moment(2).sqrt();
+    if deviation > 0.0 { moment(power) / deviation.powi(power) } else { 0.0 }
+}
+
+/// The weight of the tails.
+fn weight(values: &[f64]) -> f64 {
+    moment(values, 4)
+}
+
+/// The logarithm in units of a quantile of sizes, so that it is as symmetric as it can be.
+fn log(sizes: &[Run]) -> ColumnTransform {
+    let (zero, rows) = (key(0.0), sizes.iter().map(|run| run.1).sum::<usize>());
+    let (below, above) = sizes.split_at(sizes.partition_point(|run| run.0 < zero));
+    let rarer = [below, above].map(|side| side.iter().map(|run| run.1).sum::<usize>()).into_iter().min().unwrap_or(0);
+    let turned: Vec<Run> = below.iter().rev().map(|&(at, count)| (key(-value(at)), count)).collect();
+    let (all, quantiles) = (merge(&turned, above), quantiles(sizes));
+    let units = BELOW.iter().filter(|&&share| share * rows as f64 >= rarer as f64).map(|&share| value(at(&all, share)));
+    let skew = |unit: f32| {
+        let log = ColumnTransform::Log { unit };
+        moment(&quantiles.map(|x| f64::from(log.apply(x))), 3).abs()
+    };
+    let best = units.filter(|&unit| unit > 0.0).map(|unit| (unit, skew(unit)));
+    let best = best.reduce(|best, next| if next.1 < best.1 { next } else { best });
+    best.map_or(ColumnTransform::Keep, |(unit, _)| ColumnTransform::Log { unit })
+}
+
+/// The share of rows below each value, and half of those at it; knots at the quantiles of a column of many values, and at its ends.
+fn quantile(runs: &[Run]) -> ColumnTransform {
+    let rows = runs.iter().map(|run| run.1).sum::<usize>() as f64;
+    let (mut below, mut all) = (0, Vec::with_capacity(runs.len()));
+    for &(key, count) in runs {
+        all.push((key, (below as f64 + count as f64 / 2.0) / rows));
+        below += count;
+    }
+    if all.len() > KNOTS {
+        let zero = key(0.0);
+        let wanted: Vec<u32> = quantiles(runs).iter().map(|&x| key(x)).collect();
+        let ends = [all.first().map(|knot| knot.0), all.last().map(|knot| knot.0)];
+        all.retain(|knot| knot.0 == zero || ends.contains(&Some(knot.0)) || wanted.binary_search(&knot.0).is_ok());
+    }
+    let values: Vec<f32> = all.iter().map(|knot| value(knot.0)).collect();
+    let share: Vec<f32> = all.iter().map(|knot| knot.1 as f32).collect();
+    let origin = level(&values, &share, 0.0);
+    let levels: Vec<f32> = share.iter().map(|share| share - origin).collect();
+    // shares that single precision cannot tell apart are one knot
+    let kept: Vec<usize> = (0..levels.len()).filter(|&k| k == 0 || levels[k] > levels[k - 1]).collect();
+    let pick = |all: &[f32]| kept.iter().map(|&k| all[k]).collect();
+    ColumnTransform::Quantile { values: pick(&values), levels: pick(&levels) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::cases;
+    use crate::matrix::{Csr, Matrix};
+    use crate::random::Random;
+    use proptest::prelude::*;
+
+    fn some() -> impl Strategy<Value = f32> {
+        prop_oneof![
+            3 => (-20i32..200).prop_map(|k| k as f32 / 4.0),
+            3 => (-3.0f32..9.0).prop_map(f32::exp),
+            2 => Just(0.0f32),
+            1 => (-9.0f32..9.0).prop_map(|x| -x.exp()),
+            1 => any::<f32>().prop_filter("numbers", |x| x.is_finite()),
+        ]
+    }
+
+    fn bits(column: &ColumnTransform) -> Vec<u32> {
+        match column {
+            ColumnTransform::Keep => vec![],
+            ColumnTransform::Log { unit } => vec![unit.to_bits()],
+            ColumnTransform::Quantile { values, levels } => values.iter().chain(levels).map(|x| x.to_bits()).collect(),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(150)))]
+
+        /// Any cut of the rows into shards, summed up by themselves and merged in any order, gives the bits of all rows at once;
+        /// so do sparse rows, and rows in another order.
+        #[test]
+        fn shards_give_equal_bits(
+            values in prop::collection::vec(some(), 1..700), parts in 1usize..6, seed: u64, how in 1usize..4,
+        ) {
+            let how = [Transform::None, Transform::Auto, Transform::Log, Transform::Quantile][how];
+            let n = values.len();
+            let whole = Features::Dense(Matrix::new(values.clone(), 1));
+            let all: Vec<u32> = (0..n as u32).collect();
+            let learned = runs::columns(&whole, &all, |_, runs| column(how, runs)).remove(0);
+            let mut random = Random::new(seed);
+            let mut shuffled = all.clone();
+            random.shuffle(&mut shuffled);
+            let mut shards: Vec<Vec<Run>> = (0..parts)
+                .map(|part| {
+                    let own: Vec<u32> = shuffled.iter().copied().filter(|row| *row as usize % parts == part).collect();
+                    runs::columns(&whole, &own, |_, runs| runs.to_vec()).remove(0)
+                })
+                .collect();
+            random.shuffle(&mut shards);
+            let merged = shards.iter().fold(vec![], |all, shard| merge(&all, shard));
+            prop_assert_eq!(bits(&column(how, &merged)), bits(&learned));
+            let stored: Vec<usize> = (0..n).filter(|&i| values[i] != 0.0).collect();
+            let ends = (0..n).map(|i| stored.partition_point(|&at| at <= i)).collect();
+            let sparse = Csr::new(ends, vec![0; stored.len()], stored.iter().map(|&i| values[i]).collect(), 1);
+            let sparse = Transforms::learn(how, &Features::Sparse(sparse), &shuffled);
+            prop_assert_eq!(sparse, Transforms::new(vec![learned]));
+        }
+
+        /// Every transform is monotone, keeps 0, and is finite.
+        #[test]
+        fn transforms_are_monotone(
+            values in prop::collection::vec(some(), 3..400), others in prop::collection::vec(some(), 2..40), how in 1usize..4,
+        ) {
+            let how = [Transform::None, Transform::Auto, Transform::Log, Transform::Quantile][how];
+            let rows: Vec<u32> = (0..values.len() as u32).collect();
+            let x = Features::Dense(Matrix::new(values.clone(), 1));
+            let learned = runs::columns(&x, &rows, |_, runs| column(how, runs)).remove(0);
+            prop_assert!(learned.fits());
+            prop_assert_eq!(learned.apply(0.0), 0.0);
+            let mut sorted: Vec<f32> = values.into_iter().chain(others).collect();
+            sorted.sort_by(f32::total_cmp);
+            let made: Vec<f32> = sorted.iter().map(|&x| learned.apply(x)).collect();
+            prop_assert!(made.windows(2).all(|pair| pair[0] <= pair[1]), "{:?} {:?}", sorted, made);
+            prop_assert!(made.iter().all(|x| x.is_finite()));
+        }
+
+        /// The slow twin of quantiles: the share below each training value, counted.
+        #[test]
+        fn quantiles_are_shares(values in prop::collection::vec(-60i32..60, 3..300)) {
+            let x = Features::Dense(Matrix::new(values.iter().map(|&x| x as f32).collect(), 1));
+            let rows: Vec<u32> = (0..values.len() as u32).collect();
+            let mut made = x.clone();
+            let learned = Transforms::learn(Transform::Quantile, &x, &rows);
+            prop_assume!(!learned.is_empty());
+            learned.apply(&mut made);
+            let share = |x: i32| {
+                let count = |f: &dyn Fn(i32) -> bool| values.iter().filter(|&&own| f(own)).count() as f64;
+                (count(&|own| own < x) + count(&|own| own == x) / 2.0) / values.len() as f64
+            };
+            for (i, &a) in values.iter().enumerate() {
+                let (moved, truth) = (made.value(i, 0) - made.value(0, 0), share(a) - share(values[0]));
+                prop_assert!((f64::from(moved) - truth).abs() < 1e-5, "{} {}", moved, truth);
+            }
+        }
+    }
+
+    fn kind(values: impl Iterator<Item = f64>) -> ColumnTransform {
+        let values: Vec<f32> = values.map(|x| x as f32).collect();
+        let rows: Vec<u32> = (0..values.len() as u32).collect();
+        let learned = Transforms::learn(Transform::Auto, &Features::Dense(Matrix::new(values, 1)), &rows);
+        learned.columns().first().cloned().unwrap_or(ColumnTransform::Keep)
+    }
+
+    /// Light tails stay, heavy ones are taken away, and what is no size is left alone.
+    #[test]
+    fn heavy_tails_are_found() {
+        let mut random = Random::new(1);
+        let normal: Vec<f64> = (0..3000).map(|_| random.normal()).collect();
+        let of = |f: &dyn Fn(f64) -> f64| kind(normal.iter().map(|&z| f(z)));
+        let logged = |column: &ColumnTransform| matches!(column, ColumnTransform::Log { .. });
+        for light in [of(&|z| z), of(&|z| 1000.0 + z), of(&|z| 0.5 + (z / 2.0).tanh()), of(&|z| z.abs())] {
+            assert!(!logged(&light), "{light:?}");
+        }
+        for heavy in [of(&f64::exp), of(&|z| (3.0 * z).exp()), of(&|z| -(2.0 * z).exp()), of(&|z| (3.0 * z).sinh())] {
+            assert!(logged(&heavy), "{heavy:?}");
+        }
+        // counts that are mostly 0 and 1, with a tail
+        let counts = of(&|z| if z < 0.5 { 0.0 } else { ((4.0 * (z - 0.5)).exp()).floor() });
+        assert_eq!(counts, ColumnTransform::Log { unit: 1.0 });
+        // indicators, grades, rare categories
+        assert!(!logged(&of(&|z| f64::from(u8::from(z > 2.0)))));
+        assert!(!logged(&of(&|z| z.abs().floor())));
+        assert!(!logged(&of(&|z| if z > 2.0 { 1000.0 * (z * 2.0).floor() } else { 0.0 })));
+    }
+
+    /// The logarithm of exp(3z) is a line in z, but for a bend at its lower end.
+    #[test]
+    fn an_exponential_comes_back() {
+        let mut random = Random::new(2);
+        let z: Vec<f64> = (0..2000).map(|_| random.normal()).collect();
+        let ColumnTransform::Log { unit } = kind(z.iter().map(|z| (3.0 * z).exp())) else { panic!("it is heavy") };
+        let back: Vec<f64> =
+            z.iter().map(|z| f64::from(ColumnTransform::Log { unit }.apply((3.0 * z).exp() as f32))).collect();
+        let mean = |x: &[f64]| x.iter().sum::<f64>() / x.len() as f64;
+        let (a, b) = (mean(&z), mean(&back));
+        let sum = |f: &dyn Fn(f64, f64) -> f64| z.iter().zip(&back).map(|(x, y)| f(x - a, y - b)).sum::<f64>();
+        let correlation = sum(&|x, y| x * y) / (sum(&|x, _| x * x) * sum(&|_, y| y * y)).sqrt();
+        assert!(correlation > 0.998, "{correlation}");
+    }
+}
