@@ -474,7 +474,7 @@ class RankSVM(TreeRanker):
     ```text
     lambda/2 |w|² + mean over queries of mean over pairs (i better than j) of ½ max(0, 1 - w·(x_i - x_j))²
     ```
-    With `weight="pair"` every pair of all queries counts alike. Cost O(n log n) per query and step. Parameters are
+    With `weight="pair"` every pair of all queries counts alike; `"auto"` chooses by validation. Cost O(n log n) per query and step. Parameters are
     those of `ordain fit ranksvm --help`.
 
     >>> from ordain import RankSVM, make_ranking
@@ -493,7 +493,7 @@ class RankSVM(TreeRanker):
         scale: str = "auto",
         lambda_: float | str = "auto",
         c: float | None = None,
-        weight: str = "query",
+        weight: str = "auto",
         kernel: str = "linear",
         gamma: float | str = "auto",
         degree: int = 3,

@@ -24,11 +24,11 @@ mod training;
 pub use crate::data::DataSet;
 use crate::data::Holds;
 use crate::data::transform::Transform;
-pub use facts::{Candidate, Chosen, Facts};
+pub use facts::{Candidate, Chosen, Edge, Facts};
 pub use journal::Journal;
 pub use ready::{Inputs, Ready};
-pub(crate) use training::both;
 pub use training::{Fitted, Training};
+pub(crate) use training::{Rounds, both};
 
 use crate::error::{Error, Result};
 use crate::metric::{Convention, Evaluation, Metric};

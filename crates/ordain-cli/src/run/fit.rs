@@ -4,7 +4,7 @@ use super::{check_interrupt, check_not_input, check_output, files, watched};
 use crate::args::Fit;
 use crate::plan::{self, Usage};
 use crate::screen::Screen;
-use crate::show::{Given, Show};
+use crate::show::{self, Given, Show};
 use anyhow::Result;
 use ordain::answer::FitAnswer;
 use ordain::method::AnyMethod;
@@ -111,13 +111,17 @@ fn tell<T: Show>(
     T::before_choice(fitted, training.set, &training.fitted_on(facts), screen);
     if let Some(chosen) = &facts.chosen {
         screen.say(&format!(
-            "chosen of {} by {} on {}: {}{}",
+            "chosen of {} by {} on {}{}: {}{}",
             chosen.candidates.len(),
             chosen.metric,
             T::WORDS.units(chosen.units),
+            show::parts(chosen),
             T::taken(facts),
             if facts.refit { ", then fitted on all" } else { "" },
         ));
+        if let Some(edge) = show::edge(chosen) {
+            screen.say(&format!("warning: {edge}"));
+        }
         T::doubt_choice(fitted, screen);
     } else if method.chooses() && facts.asked.values().any(|asked| asked == "auto") {
         screen.say(&T::no_choice(facts));

@@ -17,7 +17,7 @@ use ordain::metric::{Evaluation, Metric};
 use ordain::model_file::{Header, Transformed};
 use ordain::score::Score;
 use ordain::solver::run::Report;
-use ordain::task::{Facts, Fitted, Ready, Words};
+use ordain::task::{Chosen, Edge, Facts, Fitted, Ready, Words};
 use serde_json::Value;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -151,6 +151,20 @@ pub(crate) trait Show: Answers {
     fn converted_facts(_set: &Self::Set) -> Vec<(&'static str, Value)> {
         vec![]
     }
+}
+
+/// In how many parts a choice was cross-validated, as it is said after its units.
+pub(crate) fn parts(chosen: &Chosen) -> String {
+    chosen.parts.map_or(String::new(), |parts| format!(" in {parts} parts, each by a fit on the others"))
+}
+
+/// That the best λ is still at an end of its path.
+pub(crate) fn edge(chosen: &Chosen) -> Option<String> {
+    let (way, cure) = match chosen.edge? {
+        Edge::Strongest => ("strongest", "these features may tell nothing about this order"),
+        Edge::Weakest => ("weakest", "smaller values of lambda, set by hand, or kernels and trees may do better"),
+    };
+    Some(format!("the best lambda is the {way} that was tried, although the path was made longer: {cure}"))
 }
 
 /// How a fit ended, as `inspect` shows it.

@@ -67,8 +67,15 @@ impl Show for Rank {
     fn taken(facts: &Facts<RankNotes>) -> String {
         let setting = |name: &str| facts.settings.get(name);
         format!(
-            "scale={}{} lambda={}{}",
+            "scale={}{}{} lambda={}{}",
             setting("scale").and_then(|scale| scale.as_str()).unwrap_or("?"),
+            match (
+                facts.asked.get("weight").and_then(|asked| asked.as_str()),
+                setting("weight").and_then(|w| w.as_str())
+            ) {
+                (Some("auto"), Some(weight)) => format!(" weight={weight}"),
+                _ => String::new(),
+            },
             setting("gamma").map_or(String::new(), |gamma| format!(" gamma={gamma}")),
             setting("lambda").map_or("?".into(), ToString::to_string),
             facts.taken().map_or(String::new(), |taken| format!(" ({:.4})", taken.value)),
@@ -175,12 +182,16 @@ impl Show for Rank {
         if let Some(chosen) = &facts.chosen {
             writeln!(
                 text,
-                "chosen     of {} by {} ({}) on {} queries",
+                "chosen     of {} by {} ({}) on {} queries{}",
                 chosen.candidates.len(),
                 chosen.metric,
                 chosen.convention,
-                chosen.units
+                chosen.units,
+                super::parts(chosen)
             )?;
+            if let Some(edge) = super::edge(chosen) {
+                writeln!(text, "           {edge}")?;
+            }
         }
         writeln!(text, "data       {}", facts.data)?;
         text += &scored_by(&fitted.model.score, &fitted.model.inputs.columns, Rank::WORDS);

@@ -44,6 +44,26 @@ pub struct Candidate {
     pub settings: Map<String, Value>,
     /// The value of the metric.
     pub value: f64,
+    /// On how many units it was measured, if it was dropped before it had seen all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub units: Option<usize>,
+}
+
+impl Candidate {
+    /// Settings with their value on all units.
+    pub(crate) fn new(settings: Map<String, Value>, value: f64) -> Self {
+        Self { settings, value, units: None }
+    }
+}
+
+/// An end of the path of λ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Edge {
+    /// The strongest ridge.
+    Strongest,
+    /// The weakest ridge.
+    Weakest,
 }
 
 /// How settings were chosen.
@@ -56,6 +76,12 @@ pub struct Chosen {
     /// The number of units it was measured on.
     #[serde(rename = "queries")]
     pub units: usize,
+    /// In how many parts these were cross-validated; nothing if they are validation units that no fit saw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<usize>,
+    /// If the best λ is at an end of its path, although the path was made longer: which one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edge: Option<Edge>,
     /// All that was tried, in order.
     pub candidates: Vec<Candidate>,
 }
@@ -63,7 +89,7 @@ pub struct Chosen {
 impl Chosen {
     /// A choice by a metric on so many units.
     pub(crate) fn new(by: Metric, convention: &Convention, units: usize, candidates: Vec<Candidate>) -> Self {
-        Self { metric: by.to_string(), convention: convention.to_string(), units, candidates }
+        Self { metric: by.to_string(), convention: convention.to_string(), units, parts: None, edge: None, candidates }
     }
 
     /// The candidate with the settings of the model. Its value need not be the best: kernels take the mean over

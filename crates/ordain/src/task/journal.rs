@@ -48,6 +48,11 @@ impl Journal {
             ("thetas".to_owned(), self.finished.iter().flat_map(|(theta, _)| theta.clone()).collect()),
             ("reports".to_owned(), self.finished.iter().flat_map(|(_, r)| report(r)).collect()),
         ];
+        // fits of parts of the data may have parameters of their own
+        let sizes = || self.finished.iter().map(|(theta, _)| theta.len() as f64);
+        if sizes().zip(sizes().skip(1)).any(|(a, b)| a != b) {
+            state.push(("sizes".to_owned(), sizes().collect()));
+        }
         if self.finished.iter().any(|(_, r)| r.rounds.is_some()) {
             let rounds = |r: &Report| r.rounds.map_or(-1.0, |rounds| rounds as f64);
             state.push(("rounds".to_owned(), self.finished.iter().map(|(_, r)| rounds(r)).collect()));
@@ -63,7 +68,16 @@ impl Journal {
     pub(crate) fn from_state(state: &State, dim: usize) -> Option<Self> {
         let of = |name: &str| state.iter().find(|(n, _)| n == name).map(|(_, values)| values.as_slice());
         let (thetas, reports) = (of("thetas")?, of("reports")?);
-        if dim == 0 || thetas.len() % dim != 0 || reports.len() % 5 != 0 || thetas.len() / dim != reports.len() / 5 {
+        if dim == 0 || reports.len() % 5 != 0 {
+            return None;
+        }
+        let sizes = match of("sizes") {
+            Some(sizes) => sizes.iter().map(|&size| size as usize).collect(),
+            None => vec![dim; reports.len() / 5],
+        };
+        if sizes.len() != reports.len() / 5
+            || sizes.iter().try_fold(0usize, |sum, &n| sum.checked_add(n)) != Some(thetas.len())
+        {
             return None;
         }
         let rounds = of("rounds").unwrap_or_default();
@@ -80,7 +94,14 @@ impl Journal {
                 stop: *Stop::ALL.get(r[4] as usize)?,
             })
         };
-        let finished = thetas.chunks_exact(dim).map(<[f64]>::to_vec).zip(reports.chunks_exact(5));
+        let mut rest = thetas;
+        let next = |&size: &usize| {
+            let (own, others) = rest.split_at(size);
+            rest = others;
+            own.to_vec()
+        };
+        let thetas: Vec<Vec<f64>> = sizes.iter().map(next).collect();
+        let finished = thetas.into_iter().zip(reports.chunks_exact(5));
         let finished = finished.enumerate().map(|(n, (theta, r))| Some((theta, report(n, r)?)));
         let finished = finished.collect::<Option<Vec<_>>>()?;
         let own = state.iter().filter_map(|(n, values)| Some((n.strip_prefix("solver/")?.to_owned(), values.clone())));

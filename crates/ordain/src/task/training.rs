@@ -130,6 +130,41 @@ impl<'a, T: Task> Training<'a, T> {
     }
 }
 
+/// Below so many validation units that count a choice is cross-validated.
+pub(crate) const FEW: usize = 50;
+/// Into so many parts.
+const PARTS: usize = 5;
+
+/// Who trains and who chooses, in one round or in several.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rounds {
+    /// Units to fit on and units to choose on, of each round.
+    pub(crate) rounds: Vec<(Vec<u32>, Vec<u32>)>,
+    /// Whether the rounds are those of a cross-validation over training and validation units.
+    pub(crate) crossed: bool,
+}
+
+impl Rounds {
+    /// The rounds of a choice between settings.
+    ///
+    /// From [`FEW`] validation units on that the metric counts, the validation units choose. Below, a choice on them is mostly chance: then
+    /// every unit of both parts chooses once, in five parts (unit i in part i mod 5), while the others train. A round without a unit that
+    /// counts says nothing and is left out; where there is none at all nothing can be chosen.
+    pub(crate) fn new(train: &[u32], valid: &[u32], counts: impl Fn(u32) -> bool) -> Self {
+        let some = |units: &[u32]| units.iter().any(|&unit| counts(unit));
+        let all = both(train, valid);
+        if valid.iter().filter(|&&unit| counts(unit)).count() >= FEW || all.len() < split::LEAST {
+            let rounds = if some(valid) { vec![(train.to_vec(), valid.to_vec())] } else { vec![] };
+            return Self { rounds, crossed: false };
+        }
+        let part = |part: usize, own: bool| -> Vec<u32> {
+            all.iter().enumerate().filter(|(i, _)| (i % PARTS == part) == own).map(|(_, &unit)| unit).collect()
+        };
+        let rounds = (0..PARTS).map(|n| (part(n, false), part(n, true))).filter(|(_, held)| some(held)).collect();
+        Self { rounds, crossed: true }
+    }
+}
+
 /// Training and validation units together, in order.
 pub(crate) fn both(train: &[u32], valid: &[u32]) -> Vec<u32> {
     let mut both = [train, valid].concat();
@@ -152,5 +187,37 @@ impl<T: Task> Fitted<T> {
     /// Whether it was trained on exactly these data; of a method that learns from names and links of rows, with the same ones.
     pub fn trained_on(&self, set: &T::Set) -> bool {
         self.facts.data == set.digest() || self.facts.data == set.linked_digest()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_units_choose_in_five_parts() {
+        let (train, valid): (Vec<u32>, Vec<u32>) = ((0..40).collect(), (40..52).collect());
+        let Rounds { rounds, crossed } = Rounds::new(&train, &valid, |_| true);
+        assert!(crossed && rounds.len() == 5);
+        let mut held: Vec<u32> = rounds.iter().flat_map(|(_, held)| held.clone()).collect();
+        held.sort_unstable();
+        assert_eq!(held, (0..52).collect::<Vec<u32>>(), "every unit chooses once");
+        for (train, held) in &rounds {
+            assert_eq!(both(train, held), (0..52).collect::<Vec<u32>>());
+        }
+        // a part in which nothing counts says nothing
+        let some = Rounds::new(&train, &valid, |unit| unit % 5 == 0);
+        assert_eq!(some.rounds.len(), 1);
+        assert_eq!(Rounds::new(&train, &valid, |_| false).rounds, []);
+    }
+
+    #[test]
+    fn many_units_choose_by_themselves() {
+        let (train, valid): (Vec<u32>, Vec<u32>) = ((0..40).collect(), (40..100).collect());
+        let one = Rounds { rounds: vec![(train.clone(), valid.clone())], crossed: false };
+        assert_eq!(Rounds::new(&train, &valid, |unit| unit < 90), one);
+        assert!(Rounds::new(&train, &valid, |unit| unit < 89).crossed, "49 that count are few");
+        // three units cannot be cut
+        assert_eq!(Rounds::new(&[0, 1], &[2], |_| true).rounds, [(vec![0, 1], vec![2])]);
     }
 }

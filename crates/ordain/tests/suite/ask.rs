@@ -5,7 +5,6 @@ use crate::cases::cases;
 use ordain::ask::{Count, Known, Strategy, given, next, next_of, next_pair, replay, replayable, sides};
 use ordain::data::scale::Scale;
 use ordain::data::synthetic::{Linkage, Scenes};
-use ordain::data::synthetic::Scenes;
 use ordain::data::transform::Transforms;
 use ordain::data::{Columns, LabelSet, Missing};
 use ordain::matrix::{Features, Matrix};

@@ -134,7 +134,8 @@ fn the_size_of_the_core_is_chosen_on_validation() {
     // items by name: as many as there are
     let named = Orders { lists: 40, seed: 3, ..Orders::default() }.make();
     let fitted = fit("quadrank[core=auto,places=3,scale=none]", &named, &named.all());
-    assert_eq!(fitted.facts.chosen.as_ref().unwrap().candidates.len(), 4 * 7);
+    let tried = &fitted.facts.chosen.as_ref().unwrap().candidates;
+    assert!(["0", "1", "2", "3"].iter().all(|core| tried.iter().filter(|c| c.settings["core"] == *core).count() > 3));
     let few = fit("quadrank[core=auto,places=3,scale=none]", &named.only(&[0, 1, 2]), &[0, 1, 2]);
     assert!(few.facts.chosen.is_none() && few.facts.settings["core"] == "1");
 }

@@ -10,6 +10,7 @@ mod best_matching;
 mod boosting;
 #[path = "../common/cases.rs"]
 mod cases;
+mod choices;
 mod contract;
 mod core_choice;
 mod diagonals;

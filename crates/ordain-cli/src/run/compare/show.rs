@@ -257,6 +257,9 @@ fn scale_choice(fold: usize, trained: &Trained) -> Option<ChoicePart> {
     let mut lines: Lines = vec![];
     let place = |candidate: &Candidate| {
         let mut scale = format!("scale={}", candidate.settings.get("scale")?.as_str()?);
+        if let Some(weight) = candidate.settings.get("weight").and_then(Value::as_str) {
+            scale += &format!(", weight={weight}");
+        }
         if let Some(kernel) = candidate.settings.get("kernel").and_then(Value::as_str) {
             scale += &format!(", kernel={kernel}");
             if let Some(gamma) = candidate.settings.get("gamma").and_then(Value::as_f64) {

@@ -141,7 +141,7 @@ impl<L: Learner> Boosting<'_, L> {
             if judged {
                 let rounds = boosted.forest.trees();
                 let settings = [("leaves".to_owned(), leaves.into()), ("rounds".to_owned(), rounds.into())];
-                candidates.push(Candidate { settings: Map::from_iter(settings), value: -boosted.best });
+                candidates.push(Candidate::new(Map::from_iter(settings), -boosted.best));
             }
             let stopped = boosted.report.stop == Stop::Interrupted;
             if best.as_ref().is_none_or(|(_, best)| boosted.best > best.best) {

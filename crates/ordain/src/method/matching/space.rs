@@ -47,7 +47,7 @@ impl Spec {
 
     /// A candidate of a choice.
     pub(super) fn candidate(&self, lambda: f64, kernels: bool, value: f64) -> Candidate {
-        Candidate { settings: self.settings(lambda, kernels), value }
+        Candidate::new(self.settings(lambda, kernels), value)
     }
 }
 

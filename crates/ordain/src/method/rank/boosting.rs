@@ -84,8 +84,8 @@ impl Boosting<'_> {
         search: &mut Search<'_, L>,
         linear: Option<(Fitted<Rank>, Point)>,
     ) -> Result<Fitted<Rank>> {
-        let (data, learner, watch, by) = (search.data, search.learner, search.watch, search.by);
-        let set = data.set;
+        let (data, watch, by) = (search.data, search.watch, search.by);
+        let (set, learner) = (data.set, &self.settled(search.learner, &linear));
         // of each part, and of all at the end
         let mut starts = vec![];
         for (on, held) in &self.parts {
@@ -157,6 +157,11 @@ impl Boosting<'_> {
         Ok(Fitted { journal, ..fitted })
     }
 
+    /// The method with what the linear fit chose.
+    fn settled<L: TreeLearner>(&self, learner: &L, linear: &Option<(Fitted<Rank>, Point)>) -> L {
+        learner.settled(linear.as_ref().map_or_else(|| learner.choices().fixed(), |(_, at)| *at))
+    }
+
     /// The model with the forest that was worth most, and what is known of it.
     fn finish<L: TreeLearner>(
         &self,
@@ -165,7 +170,7 @@ impl Boosting<'_> {
         tried: Vec<Grown>,
         (taught, examples, kind): (usize, f64, &'static str),
     ) -> Result<Fitted<Rank>> {
-        let (data, learner) = (search.data, search.learner);
+        let (data, learner) = (search.data, &self.settled(search.learner, &linear));
         let candidates = tried.iter().filter(|grown| !grown.boosted.curve.is_empty()).map(Grown::candidate);
         let candidates: Vec<Candidate> = candidates.collect();
         let best = tried.into_iter().reduce(|best, next| if next.worth() > best.worth() { next } else { best });
@@ -197,7 +202,7 @@ impl Boosting<'_> {
         facts.notes.trees =
             Some(TreeNotes { trees: rounds, nodes: boosted.forest.nodes(), curve: boosted.curve.clone(), gain });
         facts.settings.append(&mut settings);
-        facts.asked = learner.written().asked;
+        facts.asked = search.learner.written().asked;
         if !candidates.is_empty() {
             let held = self.parts.iter().map(|(_, held)| held.len()).sum();
             let new = || Chosen::new(search.by, &data.convention, held, vec![]);
@@ -317,7 +322,7 @@ impl Grown {
     fn candidate(&self) -> Candidate {
         let rounds = self.boosted.forest.trees();
         let settings = [("leaves".to_owned(), self.leaves.into()), ("rounds".to_owned(), rounds.into())];
-        Candidate { settings: Map::from_iter(settings), value: self.worth().abs() }
+        Candidate::new(Map::from_iter(settings), self.worth().abs())
     }
 }
 

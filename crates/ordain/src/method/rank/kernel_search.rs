@@ -452,7 +452,7 @@ impl<L: KernelLearner> Search<'_, L> {
                     let ranker = self.ranker(stage.expansion(kernel, &fit.fits), scale, &scaling);
                     let scores = ranker.scores_with(valid.0, valid.1, &ranker.inputs.scaling(valid.0, valid.1))?;
                     let value = metric::evaluate(valid.0, valid.1, &scores, &[by], convention)?.mean(0);
-                    tried.push(Candidate { settings: at.settings(kernels.shape.form), value });
+                    tried.push(Candidate::new(at.settings(kernels.shape.form), value));
                     grid.push((at, [of_scale, of_width, step], value));
                     from = Some(fit.fits.clone());
                     if best.as_ref().is_none_or(|best| by.better(value, best.value)) {

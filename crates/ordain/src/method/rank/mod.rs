@@ -9,6 +9,7 @@ pub mod listnet;
 mod lists;
 pub mod quadrank;
 mod quadratic;
+mod race;
 pub(super) mod ranker;
 pub mod rankmatch;
 pub mod ranksvm;
@@ -35,7 +36,7 @@ pub use quadrank::QuadRank;
 pub use quadratic::{GivenOrder, LinkReason, PairCore, PairLinks, PlaceDesign, Placed, Places, Quadratic};
 pub use ranker::{PlaceProbabilities, RankPrediction, Ranker};
 pub use rankmatch::RankMatch;
-pub use ranksvm::{Documents, RankSvm};
+pub use ranksvm::{Documents, PairWeight, RankSvm};
 pub use svmmap::SvmMap;
 
 /// The task of ranking: queries with documents to an ordering.

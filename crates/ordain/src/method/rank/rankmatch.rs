@@ -269,7 +269,7 @@ impl Learner for RankMatch {
     type Carry = ();
 
     fn choices(&self) -> Choices {
-        Choices { scale: self.scale, lambda: self.lambda, default: LAMBDA, path: &PATH }
+        Choices::new(self.scale, self.lambda, LAMBDA, &PATH)
     }
 
     fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<ListLikelihood>> {

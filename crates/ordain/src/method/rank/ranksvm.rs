@@ -9,9 +9,9 @@ use crate::method::rank::CHOOSES_BY;
 use crate::method::rank::boosting::{self, TreeLearner};
 use crate::method::rank::core_documents::{self, Choose, CoreFit, Fitting};
 use crate::method::rank::kernel_search::{self, KernelChoices, KernelFit, KernelLearner, KernelProblem, Kernels};
-use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, fit};
+use crate::method::rank::search::{Choices, Drawn, Learner, Point, Problem, Solved, Start, fit};
 use crate::method::settings::{
-    self, Common, SCALE, TRANSFORM, above_0, accuracy, count, name_of, one_of, ridge, serves, steps,
+    self, Common, SCALE, TRANSFORM, above_0, accuracy, count, name_of, one_of, ridge, serves, shown, steps,
 };
 use crate::method::{Choice, CoreFacts, Positive, Rank, Trees};
 use crate::metric::Metric;
@@ -30,7 +30,7 @@ use serde_json::{Map, Value};
 use std::sync::atomic::AtomicBool;
 
 /// What the mean of the pair losses is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PairWeight {
     /// Over queries, and within a query over its pairs: every query counts the same.
     Query,
@@ -39,7 +39,7 @@ pub enum PairWeight {
 }
 
 impl PairWeight {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         if self == Self::Query { "query" } else { "pair" }
     }
 }
@@ -97,7 +97,7 @@ pub struct RankSvm {
     /// Scaling of the features.
     pub scale: Choice<Scale>,
     /// What the mean is over.
-    pub weight: PairWeight,
+    pub weight: Choice<PairWeight>,
     /// The kernel.
     pub kernels: Kernels,
     /// How many core documents there may be.
@@ -134,7 +134,7 @@ impl Default for RankSvm {
             lambda: Choice::Auto,
             transform: Transform::Auto,
             scale: Choice::Auto,
-            weight: PairWeight::Query,
+            weight: Choice::Auto,
             kernels: Kernels::new(Form::Linear),
             documents: Documents::Auto,
             choose: Choose::Dual,
@@ -146,6 +146,7 @@ impl Default for RankSvm {
     }
 }
 
+const WEIGHTS: [(&str, PairWeight); 2] = [("query", PairWeight::Query), ("pair", PairWeight::Pair)];
 /// λ where nothing says otherwise.
 const LAMBDA: f64 = 1.0;
 /// The λ that are tried on validation, from the strongest.
@@ -165,9 +166,9 @@ impl RankSvm {
         ridge("strength of the ridge: auto by validation (else 1, with a kernel 1e-4); c=1/lambda is accepted too"),
         Setting {
             name: "weight",
-            range: "query, pair",
-            default: "query",
-            help: "what the mean loss is over: query (every query counts the same) or pair (every pair does)",
+            range: "auto, query, pair",
+            default: "auto",
+            help: "what the mean loss is over: query (every query counts the same), pair (every pair does), or auto by validation beside lambda or scale (else query; query with a kernel and for trees alone)",
         },
         Kernels::setting("linear"),
         Shape::SETTINGS[0],
@@ -205,6 +206,11 @@ impl RankSvm {
         Trees::SETTINGS[8],
     ];
 
+    /// What the mean is over where nothing was chosen.
+    fn pairs(&self) -> PairWeight {
+        if let Choice::Set(weight) = self.weight { weight } else { PairWeight::Query }
+    }
+
     /// Whether it is the linear machine, whose model is one weight per feature.
     pub fn is_linear(&self) -> bool {
         self.kernels.shape.form == Form::Linear && !self.kernels.blocks
@@ -222,7 +228,7 @@ impl Method<Rank> for RankSvm {
 
     fn get(&self, name: &str) -> Option<String> {
         let text = match name {
-            "weight" => self.weight.name().to_owned(),
+            "weight" => shown(&self.weight, |weight| weight.name().into()),
             "documents" => match self.documents {
                 Documents::Auto => "auto".into(),
                 Documents::All => "all".into(),
@@ -253,7 +259,13 @@ impl Method<Rank> for RankSvm {
             ("documents", "all") => self.documents = Documents::All,
             ("documents", _) => self.documents = Documents::Most(count(name, value)?),
             ("choose", _) => self.choose = one_of("choose", value, &CHOOSE)?,
-            _ => self.weight = one_of("weight", value, &[("query", PairWeight::Query), ("pair", PairWeight::Pair)])?,
+            ("weight", "auto") => self.weight = Choice::Auto,
+            _ => {
+                self.weight = Choice::Set(
+                    one_of("weight", value, &WEIGHTS)
+                        .map_err(|_| Error::unknown("weight", value, ["auto", "query", "pair"]))?,
+                )
+            }
         }
         Ok(())
     }
@@ -340,11 +352,12 @@ impl KernelLearner for RankSvm {
     }
 
     fn weight(&self) -> PairWeight {
-        self.weight
+        self.pairs()
     }
 
     fn own_settings(&self) -> Map<String, Value> {
         let mut all = self.used();
+        all.insert("weight".into(), self.pairs().name().into());
         let documents = match self.documents {
             Documents::Auto => "auto".into(),
             Documents::All => "all".into(),
@@ -419,7 +432,7 @@ impl Learner for RankSvm {
     type Carry = Memory;
 
     fn choices(&self) -> Choices {
-        Choices { scale: self.scale, lambda: self.lambda, default: LAMBDA, path: &PATH }
+        Choices::new(self.scale, self.lambda, LAMBDA, &PATH).weighted(self.weight)
     }
 
     /// The pairs of some queries with their weights; refuses data without a single pair.
@@ -430,7 +443,7 @@ impl Learner for RankSvm {
             set.weights.as_ref().map(|w| units.iter().map(|&q| &w[set.span(q as usize)]).collect());
         let loss = PairHinge::new(units.iter().map(|&q| &set.grades[set.span(q as usize)]), weights.as_deref());
         let counts: Vec<(f64, f64)> = (0..loss.len()).map(|n| loss.pairs(n)).collect();
-        let of_weight = self.weight;
+        let of_weight = self.pairs();
         let total = sums(&set.pieces(), units.iter().map(|&q| q as usize), 1, |n, _, total| {
             let (pairs, weight) = counts[n];
             total[0] += if of_weight == PairWeight::Pair { weight } else { weight / pairs };
@@ -441,7 +454,7 @@ impl Learner for RankSvm {
                 found: "none: there is no pair to learn from".into(),
             });
         }
-        let weight = match self.weight {
+        let weight = match of_weight {
             PairWeight::Pair => vec![1.0 / total; counts.len()],
             PairWeight::Query => counts.iter().map(|&(pairs, _)| 1.0 / (pairs * total)).collect(),
         };
@@ -464,12 +477,16 @@ impl Learner for RankSvm {
         Ok(Solved { theta: newton.theta().to_vec(), report, carry: newton.into_memory(), state: None })
     }
 
+    fn settled(&self, at: Point) -> Self {
+        Self { weight: at.weight.map_or(self.weight, Choice::Set), ..self.clone() }
+    }
+
     fn used(&self) -> Map<String, Value> {
-        let mut all = Map::from_iter([
-            ("weight".into(), self.weight.name().into()),
-            ("max_iter".into(), self.max_iter.into()),
-            ("tol".into(), self.tol.get().into()),
-        ]);
+        let mut all =
+            Map::from_iter([("max_iter".into(), self.max_iter.into()), ("tol".into(), self.tol.get().into())]);
+        if let Choice::Set(weight) = self.weight {
+            all.insert("weight".into(), weight.name().into());
+        }
         if self.trees.grows() {
             all.insert("loss".into(), name_of(&self.loss, &LOSSES).into());
             all.append(&mut self.trees.used());
@@ -535,7 +552,7 @@ impl TreeLearner for RankSvm {
         let (examples, weight) = match self.loss {
             TreeLoss::Logistic => {
                 let loss = PairLogistic::new(grades, weights.as_deref());
-                let of = |n: usize| if self.weight == PairWeight::Pair { 1.0 } else { 1.0 / loss.pairs(n).0 };
+                let of = |n: usize| if self.pairs() == PairWeight::Pair { 1.0 } else { 1.0 / loss.pairs(n).0 };
                 let weight = (0..loss.len()).map(of).collect();
                 (QueryLoss::Pairs(loss), weight)
             }

@@ -1,9 +1,11 @@
-//! What all linear methods share: the choice of scaling and λ on validation queries, the last fit, and going on from where
-//! an interrupted fit stopped.
+//! What all linear methods share: what can be chosen on validation queries (by a [race](super::race)), the last fit, and going on
+//! from where an interrupted fit stopped.
 
 use crate::data::RankSet;
 use crate::data::scale::{Scale, Scaling};
 use crate::error::{Error, Result};
+use crate::method::rank::race;
+use crate::method::rank::ranksvm::PairWeight;
 use crate::method::{Choice, Positive, Quadratic, Rank, RankNotes, Ranker};
 use crate::metric::{self, Metric};
 use crate::risk::Empirical;
@@ -12,9 +14,10 @@ use crate::scorer::rows::Rows;
 use crate::solver::bundle::Bundle;
 use crate::solver::lbfgs::Lbfgs;
 use crate::solver::run::{Report, Watch, run};
-use crate::task::{Candidate, Chosen, Facts, Fitted, Inputs, Journal, Method, Training, both};
+use crate::task::{Chosen, Facts, Fitted, Inputs, Journal, Method, Rounds, Training, both};
 use crate::traits::{Risk, Solver, State, Stop, Surrogate};
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 
 /// The part of a linear method that is its own.
@@ -46,8 +49,12 @@ pub(in crate::method) trait Learner: Method<Rank> {
     ) -> Result<Solved<Self::Carry>> {
         self.descend(&mut *self.risk(problem, watch.stop), problem.lambda, from, watch)
     }
-    /// All settings but scaling and λ, as they were used.
+    /// All settings but those that are chosen, as they were used.
     fn used(&self) -> Map<String, Value>;
+    /// The same method with what a point settles beside scaling and λ.
+    fn settled(&self, _at: Point) -> Self {
+        self.clone()
+    }
     /// What head places are worth, of methods that give probabilities of places.
     fn places(&self) -> Vec<f64> {
         vec![]
@@ -184,67 +191,122 @@ pub(in crate::method) struct Solved<C> {
 
 /// What is left to choose, and from what.
 pub(in crate::method) struct Choices {
-    pub(in crate::method) scale: Choice<Scale>,
-    pub(in crate::method) lambda: Choice<Positive>,
+    scale: Choice<Scale>,
+    /// The scalings that are tried.
+    scales: &'static [Scale],
+    /// What the mean of the loss is over, of methods that have a choice.
+    weight: Option<Choice<PairWeight>>,
+    lambda: Choice<Positive>,
     /// λ where nothing says otherwise.
-    pub(in crate::method) default: f64,
+    default: f64,
     /// The λ that are tried, from the strongest.
-    pub(in crate::method) path: &'static [f64],
+    pub(super) path: &'static [f64],
 }
 
 impl Choices {
+    /// A scaling and a λ: one of a path, or a default.
+    pub(in crate::method) fn new(
+        scale: Choice<Scale>,
+        lambda: Choice<Positive>,
+        default: f64,
+        path: &'static [f64],
+    ) -> Self {
+        Self { scale, scales: Scale::ALL, weight: None, lambda, default, path }
+    }
+
+    /// The same with a choice of what the mean of the loss is over. It is part of the choice of λ or of a scaling: where both are given a
+    /// person knows what is wanted, and nothing is held out for it.
+    pub(in crate::method) fn weighted(self, weight: Choice<PairWeight>) -> Self {
+        Self { weight: Some(weight), ..self }
+    }
+
     /// What was asked, as it is written.
     pub(in crate::method) fn asked(&self) -> Map<String, Value> {
         let scale = if let Choice::Set(scale) = self.scale { scale.name() } else { "auto" };
         let lambda = if let Choice::Set(lambda) = self.lambda { lambda.get().into() } else { "auto".into() };
-        Map::from_iter([("scale".into(), scale.into()), ("lambda".into(), lambda)])
+        let mut asked = Map::from_iter([("scale".into(), scale.into()), ("lambda".into(), lambda)]);
+        if let Some(weight) = self.weight {
+            let weight = if let Choice::Set(weight) = weight { weight.name() } else { "auto" };
+            asked.insert("weight".into(), weight.into());
+        }
+        asked
     }
 
     pub(in crate::method) fn open(&self) -> bool {
-        self.lambda == Choice::Auto || self.scale == Choice::Auto
+        self.lambda_is_open() || self.scale == Choice::Auto
     }
 
-    fn points(&self) -> Vec<Point> {
-        let scales = if let Choice::Set(scale) = self.scale { vec![scale] } else { Scale::ALL.to_vec() };
-        let lambdas = if let Choice::Set(lambda) = self.lambda { vec![lambda.get()] } else { self.path.to_vec() };
-        scales.iter().flat_map(|&scale| lambdas.iter().map(move |&lambda| Point { scale, lambda })).collect()
+    pub(super) fn lambda_is_open(&self) -> bool {
+        self.lambda == Choice::Auto
+    }
+
+    /// Every scaling and weight with every so many-th λ of the path, from the strongest.
+    pub(super) fn grid(&self, step: usize) -> Vec<Point> {
+        let scales = if let Choice::Set(scale) = self.scale { vec![scale] } else { self.scales.to_vec() };
+        let weights = match self.weight {
+            None => vec![None],
+            Some(Choice::Set(weight)) => vec![Some(weight)],
+            Some(Choice::Auto) => vec![Some(PairWeight::Query), Some(PairWeight::Pair)], // part of a choice, never all of it
+        };
+        let lambdas = match self.lambda {
+            Choice::Set(lambda) => vec![lambda.get()],
+            Choice::Auto => self.path.iter().copied().step_by(step).collect(),
+        };
+        let of = |(scale, weight)| lambdas.iter().map(move |&lambda| Point { scale, weight, lambda });
+        let spaces = scales.iter().flat_map(|&scale| weights.iter().map(move |&weight| (scale, weight)));
+        spaces.flat_map(of).collect()
     }
 
     /// The defaults where nothing can be chosen.
-    fn fixed(&self) -> Point {
+    pub(super) fn fixed(&self) -> Point {
+        let usual = |choice| if let Choice::Set(weight) = choice { weight } else { PairWeight::Query };
         Point {
             lambda: if let Choice::Set(lambda) = self.lambda { lambda.get() } else { self.default },
-            scale: if let Choice::Set(scale) = self.scale { scale } else { Scale::Query },
+            scale: if let Choice::Set(scale) = self.scale { scale } else { self.scales[0] },
+            weight: self.weight.map(usual),
         }
     }
 }
 
-/// A scaling and a λ.
-#[derive(Clone, Copy, PartialEq)]
+/// A scaling, a weight of queries and a λ.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::method) struct Point {
-    scale: Scale,
-    lambda: f64,
+    pub(super) scale: Scale,
+    pub(super) weight: Option<PairWeight>,
+    pub(super) lambda: f64,
 }
 
 impl Point {
-    fn settings(self) -> Map<String, Value> {
-        Map::from_iter([("scale".into(), self.scale.name().into()), ("lambda".into(), self.lambda.into())])
+    pub(super) fn settings(self) -> Map<String, Value> {
+        let mut all =
+            Map::from_iter([("scale".into(), self.scale.name().into()), ("lambda".into(), self.lambda.into())]);
+        all.extend(self.weight.map(|weight| ("weight".to_owned(), weight.name().into())));
+        all
+    }
+
+    /// Everything but λ: what a path of λ is for.
+    pub(super) fn space(self) -> (Scale, Option<PairWeight>) {
+        (self.scale, self.weight)
+    }
+
+    /// What is said while it is tried.
+    pub(super) fn words(self) -> String {
+        let weight = self.weight.map_or(String::new(), |weight| format!(" weight={}", weight.name()));
+        format!("choosing: scale={}{weight} lambda={}", self.scale.name(), self.lambda)
     }
 }
 
-/// A fit with what it is worth on validation.
+/// A fit.
 struct Outcome {
     at: Point,
-    value: f64,
     ranker: Ranker,
     report: Report,
 }
 
 /// Fits a ranker.
 ///
-/// Where λ or the scaling is [`Choice::Auto`], a path of λ from strong to weak is followed for each scaling, each fit starting
-/// from the one before, and the best on the validation queries is taken; of equals the first tried. With fewer than
-/// five queries, or none that the metric counts, there is nothing to choose on, and the defaults serve.
+/// What is [`Choice::Auto`] is chosen by a [race](super::race) on the validation queries, or by cross-validation if these are few. With
+/// fewer than five queries, or none that the metric counts, there is nothing to choose on, and the defaults serve.
 ///
 /// Every fit is written down in a [`Journal`]: an interrupted search goes on by doing the same again, with fits that were
 /// finished read off instead of made.
@@ -274,94 +336,70 @@ impl<'a, L: Learner> Search<'a, L> {
     /// the queries `all`.
     pub(in crate::method) fn run(&mut self, all: &[u32]) -> Result<(Fitted<Rank>, Point)> {
         let (data, choices) = (self.data, &self.learner.choices());
-        let (train, valid) = data.parts(choices.open());
-        // a query that the metric leaves out says nothing about a choice
-        let counted = |valid| {
-            let zeros = vec![0.0; data.set.rows()];
-            metric::evaluate(data.set, valid, &zeros, &[self.by], &data.convention).map(|e| e.counted(0).len())
-        };
-        if choices.open() && !valid.is_empty() && counted(&valid)? > 0 {
-            return self.choose(choices, &train, &valid);
+        if choices.open() {
+            let (train, valid) = data.parts(true);
+            if let Some(chosen) = self.choose(choices, &train, &valid)? {
+                return Ok(chosen);
+            }
         }
-        let drawn = self.learner.draw(data, all)?;
+        let at = choices.fixed();
+        let drawn = self.learner.settled(at).draw(data, all)?;
         (self.watch.tell)(0.0, "fitting");
-        let outcome = self.fit_one(&drawn, all, choices.fixed(), None)?;
-        let at = outcome.at;
+        let outcome = self.fit_one(&drawn, all, at, None)?;
         Ok((self.fitted(all, &drawn, outcome, None, false), at))
+    }
+
+    /// Which queries of a list the metric counts: the others say nothing about a choice.
+    fn counted(&self, units: &[u32]) -> Result<HashSet<u32>> {
+        let zeros = vec![0.0; self.data.set.rows()];
+        let made = metric::evaluate(self.data.set, units, &zeros, &[self.by], &self.data.convention)?;
+        Ok(units.iter().zip(&made.values[0]).filter(|(_, value)| value.is_some()).map(|(&unit, _)| unit).collect())
     }
 
     /// The scores of all documents of some queries by a fit at these settings on others.
     pub(in crate::method) fn scores_at(&mut self, at: Point, on: &[u32], of: &[u32]) -> Result<Vec<f64>> {
-        let drawn = self.learner.draw(self.data, on)?;
+        let drawn = self.learner.settled(at).draw(self.data, on)?;
         let ranker = self.fit_one(&drawn, on, at, None)?.ranker;
         ranker.scores_with(self.data.set, of, &Scaling::learn(at.scale, self.data.set, on))
     }
 
-    fn choose(&mut self, choices: &Choices, train: &[u32], valid: &[u32]) -> Result<(Fitted<Rank>, Point)> {
-        let drawn = self.learner.draw(self.data, train)?;
-        let (best, candidates) = self.search(choices, &drawn, train, valid)?;
-        let (at, chosen) = (best.at, Some(Chosen::new(self.by, &self.data.convention, valid.len(), candidates)));
-        if !self.data.refit || best.report.stop == Stop::Interrupted {
-            return Ok((self.fitted(train, &drawn, best, chosen, false), at));
-        }
-        drop(drawn);
-        (self.watch.tell)(0.98, "fitting on training and validation");
+    /// Chooses and fits; nothing where nothing can be chosen.
+    fn choose(&mut self, choices: &Choices, train: &[u32], valid: &[u32]) -> Result<Option<(Fitted<Rank>, Point)>> {
         let both = both(train, valid);
-        let drawn = self.learner.draw(self.data, &both)?;
+        let counted = self.counted(&both)?;
+        let rounds = Rounds::new(train, valid, |unit| counted.contains(&unit));
+        if rounds.rounds.is_empty() {
+            return Ok(None);
+        }
+        let (parts, judges) = (rounds.rounds.len(), rounds.rounds.iter().map(|(_, held)| held.len()).sum());
+        let crossed = rounds.crossed;
+        let Some(taken) = race::run(self, choices, rounds)? else { return Ok(None) };
+        let at = taken.at;
+        let chosen = Some(Chosen {
+            parts: crossed.then_some(parts),
+            edge: taken.edge,
+            ..Chosen::new(self.by, &self.data.convention, judges, taken.candidates)
+        });
+        let best = Outcome { at, ranker: taken.ranker, report: taken.report };
+        let last = if self.data.refit { &both[..] } else { train };
+        let interrupted = best.report.stop == Stop::Interrupted;
+        if interrupted || !self.data.refit && taken.train == train {
+            let drawn = self.learner.settled(at).draw(self.data, &taken.train)?;
+            return Ok(Some((self.fitted(&taken.train, &drawn, best, chosen, false), at)));
+        }
+        let what =
+            if self.data.refit { "fitting on training and validation" } else { "fitting on all of the training part" };
+        (self.watch.tell)(0.98, what);
+        let drawn = self.learner.settled(at).draw(self.data, last)?;
         let start = self.learner.parameters(&best.ranker, &drawn.examples);
-        match self.fit_one(&drawn, &both, best.at, Some(start)) {
+        match self.fit_one(&drawn, last, at, Some(start)) {
             Err(Error::Interrupted) => {
-                let drawn = self.learner.draw(self.data, train)?;
+                let drawn = self.learner.settled(at).draw(self.data, &taken.train)?;
                 let report = Report { stop: Stop::Interrupted, ..best.report };
-                Ok((self.fitted(train, &drawn, Outcome { report, ..best }, chosen, false), at))
+                Ok(Some((self.fitted(&taken.train, &drawn, Outcome { report, ..best }, chosen, false), at)))
             }
-            outcome => Ok((self.fitted(&both, &drawn, outcome?, chosen, true), at)),
+            outcome => Ok(Some((self.fitted(last, &drawn, outcome?, chosen, self.data.refit), at))),
         }
-    }
-
-    /// The best of all scalings and λ on the validation queries, and all that was tried.
-    fn search(
-        &mut self,
-        choices: &Choices,
-        drawn: &Drawn<L::Examples>,
-        train: &[u32],
-        valid: &[u32],
-    ) -> Result<(Outcome, Vec<Candidate>)> {
-        let set = self.data.set;
-        let points = choices.points();
-        let mut candidates: Vec<Candidate> = vec![];
-        let mut best: Option<Outcome> = None;
-        'search: for of_scale in points.chunk_by(|a, b| a.scale == b.scale) {
-            let scaling = Scaling::learn(of_scale[0].scale, set, train);
-            let rows = Rows::new(set, &drawn.units, &scaling);
-            let dim = self.learner.dim(set.features.cols(), &drawn.examples);
-            let (mut theta, mut carry) = (vec![0.0; dim], L::Carry::default());
-            for &at in of_scale {
-                let what = format!("choosing: scale={} lambda={}", at.scale.name(), at.lambda);
-                (self.watch.tell)(candidates.len() as f64 / (points.len() + 1) as f64, &what);
-                let problem = Problem { rows: &rows, drawn, lambda: at.lambda };
-                let solved = match self.solve(&problem, theta, carry) {
-                    Err(Error::Interrupted) if best.is_some() => break 'search,
-                    other => other?,
-                };
-                (theta, carry) = (solved.theta, solved.carry);
-                let ranker = self.ranker(theta.clone(), drawn, at.scale, &scaling);
-                let scores = ranker.scores_with(set, valid, &scaling)?;
-                let value = metric::evaluate(set, valid, &scores, &[self.by], &self.data.convention)?.mean(0);
-                candidates.push(Candidate { settings: at.settings(), value });
-                if best.as_ref().is_none_or(|best| self.by.better(value, best.value)) {
-                    best = Some(Outcome { at, value, ranker, report: solved.report });
-                }
-                if self.watch.stopped() {
-                    break 'search;
-                }
-            }
-        }
-        let mut best = best.ok_or(Error::Interrupted)?;
-        if self.watch.stopped() {
-            best.report.stop = Stop::Interrupted;
-        }
-        Ok((best, candidates))
     }
 
     fn fit_one(
@@ -376,18 +414,24 @@ impl<'a, L: Learner> Search<'a, L> {
         let rows = Rows::new(set, &drawn.units, &scaling);
         let start = start.unwrap_or_else(|| vec![0.0; self.learner.dim(set.features.cols(), &drawn.examples)]);
         let problem = Problem { rows: &rows, drawn, lambda: at.lambda };
-        let solved = self.solve(&problem, start, L::Carry::default())?;
+        let solved = self.solve(&self.learner.settled(at), &problem, start, L::Carry::default())?;
         let ranker = self.ranker(solved.theta, drawn, at.scale, &scaling);
-        Ok(Outcome { at, value: 0.0, ranker, report: solved.report })
+        Ok(Outcome { at, ranker, report: solved.report })
     }
 
     /// One fit: read off the journal if it was made before an interruption, else made and written down.
-    fn solve(&mut self, problem: &Problem<L::Examples>, theta: Vec<f64>, carry: L::Carry) -> Result<Solved<L::Carry>> {
+    pub(super) fn solve(
+        &mut self,
+        learner: &L,
+        problem: &Problem<L::Examples>,
+        theta: Vec<f64>,
+        carry: L::Carry,
+    ) -> Result<Solved<L::Carry>> {
         if let Some((theta, report)) = self.journal.replay() {
             return Ok(Solved { theta, report, carry, state: None });
         }
         let start = Start { theta, carry, state: self.journal.partial() };
-        let solved = self.learner.solve(problem, start, self.watch)?;
+        let solved = learner.solve(problem, start, self.watch)?;
         // a fit that was interrupted and cannot be saved is made anew
         if solved.report.stop != Stop::Interrupted || solved.state.is_some() {
             self.journal.record(&solved.theta, &solved.report, &solved.state);
@@ -395,7 +439,13 @@ impl<'a, L: Learner> Search<'a, L> {
         Ok(solved)
     }
 
-    fn ranker(&self, mut theta: Vec<f64>, drawn: &Drawn<L::Examples>, scale: Scale, scaling: &Scaling) -> Ranker {
+    pub(super) fn ranker(
+        &self,
+        mut theta: Vec<f64>,
+        drawn: &Drawn<L::Examples>,
+        scale: Scale,
+        scaling: &Scaling,
+    ) -> Ranker {
         let inputs = Inputs::new(&self.data.set.columns, &self.data.filled, scale, scaling.global());
         let quadratic = self.learner.quadratic(&mut theta, &drawn.examples);
         Ranker { inputs, score: Score::Linear(theta), places: self.learner.places(), quadratic, start: None }
@@ -411,7 +461,7 @@ impl<'a, L: Learner> Search<'a, L> {
     ) -> Fitted<Rank> {
         let data = self.data;
         let mut settings = outcome.at.settings();
-        settings.extend(self.learner.used());
+        settings.extend(self.learner.settled(outcome.at).used());
         let facts = Facts {
             method: self.learner.name().into(),
             settings,

@@ -341,7 +341,6 @@ impl Method<Annotate> for CStar {
         let given = self.features == LabelFeatures::Given || self.kernel.by == KernelBy::Given;
         let asked = matches!(self.transform, Transform::Log | Transform::Quantile);
         serves("transform", asked, !given, "features of items", "scores or a Gram matrix that the data give")?;
-        let own = matches!(self.features, LabelFeatures::Scores | LabelFeatures::Both);
         serves("scorer", self.trees.grows(), own, "classifiers (features=scores or both)", "features without them")?;
         serves("scorer", self.trees.grows(), self.kernel.is_linear(), "kernel=linear", "a kernel")?;
         let size = match &self.core {

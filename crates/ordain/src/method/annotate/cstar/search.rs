@@ -362,7 +362,7 @@ impl Search<'_, '_> {
             annotator.threshold = Some(annotator.tuned_threshold(&ready, self.valid)?);
         }
         let value = annotator.evaluate(&ready, self.valid, &[self.by], &self.data.convention)?.mean(0);
-        self.candidates.push(Candidate { settings: point.settings(self.method.core.is_some(), &names), value });
+        self.candidates.push(Candidate::new(point.settings(self.method.core.is_some(), &names), value));
         if self.best.as_ref().is_none_or(|best| self.by.better(value, best.value)) {
             self.best = Some(Best { value, point, solved, threshold: annotator.threshold });
         }

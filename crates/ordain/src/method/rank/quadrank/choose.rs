@@ -99,7 +99,7 @@ fn tried(
         (Some(chosen), Some(taken)) => {
             candidates.extend(chosen.candidates.iter().map(|one| {
                 let settings = one.settings.clone().into_iter().chain([core()]).collect();
-                Candidate { settings, value: one.value }
+                Candidate { settings, ..one.clone() }
             }));
             taken.value
         }
@@ -108,7 +108,7 @@ fn tried(
             let valid = part.valid.unwrap_or_default();
             let value = fitted.model.evaluate(&ready, valid, &[part.by(&method)], &part.convention)?.mean(0);
             let settings = ["scale", "lambda"].map(|name| (name.to_owned(), taken(name)));
-            candidates.push(Candidate { settings: settings.into_iter().chain([core()]).collect(), value });
+            candidates.push(Candidate::new(settings.into_iter().chain([core()]).collect(), value));
             value
         }
     };
