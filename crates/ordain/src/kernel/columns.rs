@@ -1,6 +1,6 @@
 //! Columns of a kernel matrix, made when they are asked for, the latest kept.
 
-use super::Kernel;
+use super::{Kernel, Packed};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub struct Columns<'a> {
     kernel: Kernel,
     docs: &'a [f32],
+    packed: Packed,
     d: usize,
     most: usize,
     kept: HashMap<u32, (u64, Arc<[f32]>)>,
@@ -25,10 +26,11 @@ pub struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     /// Columns for documents of `d` values each, of which at most so many bytes are kept, and never fewer than four columns.
+    /// The documents are packed for it once, O(n d).
     pub fn new(kernel: Kernel, docs: &'a [f32], d: usize, bytes: usize) -> Self {
         let n = docs.len() / d.max(1);
         let most = (bytes / (4 * n).max(1)).max(4);
-        Self { kernel, docs, d, most, kept: HashMap::new(), clock: 0, made: 0 }
+        Self { kernel, docs, packed: Packed::new(&kernel, docs, d), d, most, kept: HashMap::new(), clock: 0, made: 0 }
     }
 
     /// Number of documents.
@@ -76,7 +78,7 @@ impl<'a> Columns<'a> {
             self.kept.retain(|_, (used, _)| *used > old);
         }
         let mut column = vec![0.0; self.len()];
-        self.kernel.block(self.docs, self.doc(i), self.d, &mut column);
+        self.kernel.column(&self.packed, i, &mut column);
         self.made += 1;
         let column: Arc<[f32]> = column.into();
         self.kept.insert(i as u32, (self.clock, column.clone()));

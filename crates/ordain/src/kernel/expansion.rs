@@ -91,7 +91,9 @@ impl Expansion {
         let d = self.documents.cols();
         let core: Vec<f32> = part.documents.iter().flat_map(|&j| self.documents.row(j as usize)).copied().collect();
         let beta: Vec<f32> = part.coefficients.iter().map(|&b| b as f32).collect();
-        let (whole, squares) = (part.documents.len(), self.kernel.squares(&core, d));
+        let whole = part.documents.len();
+        // empty where the kernel does not ask for them
+        let squares: Vec<f32> = part.documents.iter().filter_map(|&j| self.squares.get(j as usize)).copied().collect();
         scores.par_chunks_mut(CHUNK).zip(docs.par_chunks((CHUNK * d).max(1))).for_each_init(
             || vec![0.0f32; CHUNK * whole],
             |block, (scores, docs)| {

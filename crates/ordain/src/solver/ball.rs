@@ -249,6 +249,8 @@ struct Block<'a> {
     weighed: u64,
     /// F of all documents of the block, made with the weights in `with`.
     scores: Vec<f64>,
+    /// Room for the scores of pairs that are drawn.
+    drawn: Vec<f64>,
     with: Vec<f64>,
     scored: u64,
     updates: usize,
@@ -271,6 +273,7 @@ impl<'a> Block<'a> {
             weights: vec![],
             weighed: 0,
             scores: vec![],
+            drawn: vec![],
             with: vec![],
             scored: 0,
             updates: 0,
@@ -320,16 +323,28 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// F of some documents. O(core documents of the block) each.
+    /// F of some documents. O(core documents of the block) each; where they are many of the block, all are summed, which is the same sum
+    /// without looking each of them up.
     fn scores_of(&mut self, which: &[u32], state: u64, out: &mut Vec<f64>) {
         self.weigh(state);
         out.clear();
         out.resize(which.len(), 0.0);
+        let all = self.own.len() <= 2 * which.len();
+        self.drawn.clear();
+        self.drawn.resize(if all { self.own.len() } else { 0 }, 0.0);
         for (&document, &weight) in self.documents.iter().zip(&self.weights) {
             if weight != 0.0 {
                 let column = self.columns.get(document as usize);
-                out.iter_mut().zip(which).for_each(|(out, &i)| *out += weight * f64::from(column[i as usize]));
+                match all {
+                    true => axpy_row(weight, &column, &mut self.drawn),
+                    false => {
+                        out.iter_mut().zip(which).for_each(|(out, &i)| *out += weight * f64::from(column[i as usize]));
+                    }
+                }
             }
+        }
+        if all {
+            out.iter_mut().zip(which).for_each(|(out, &i)| *out = self.drawn[i as usize]);
         }
     }
 
@@ -927,6 +942,31 @@ mod tests {
             }
         }
         assert!(slow > 300);
+    }
+
+    /// Few documents of a large block are looked up one by one, many of a small one are read off the scores of all.
+    #[test]
+    fn scores_of_some_documents_are_sums_over_the_core() {
+        let mut random = Random::new(7);
+        for n in [5, 30, 31, 300] {
+            let docs: Vec<f32> = (0..n * 3).map(|_| random.normal() as f32).collect();
+            let kernel = crate::kernel::Kernel { form: Form::Rbf, gamma: 0.3 };
+            let mut block = Block::new(Columns::new(kernel, &docs, 3, 1 << 20));
+            for w in 0..4 {
+                let (i, j) = (random.below(n) as u32, random.below(n) as u32);
+                block.push((0, i, j), 1.0, false);
+                block.shift(w, random.uniform());
+            }
+            let which: Vec<u32> = (0..15).map(|_| random.below(n) as u32).collect();
+            let mut found = vec![];
+            block.scores_of(&which, 1, &mut found);
+            for (&i, found) in which.iter().zip(&found) {
+                let x = |i: u32| &docs[i as usize * 3..][..3];
+                let terms = block.pairs.iter().zip(&block.alpha);
+                let truth: f64 = terms.map(|(p, a)| a * (kernel.of(x(p.1), x(i)) - kernel.of(x(p.2), x(i)))).sum();
+                assert!((found - truth).abs() < 1e-5, "{n}: {found} {truth}");
+            }
+        }
     }
 
     #[test]
