@@ -26,6 +26,7 @@ def test_a_given_kernel_is_the_kernel(items, kind, name):
     said = model.predict_proba(K[90:, :90])
     assert said.shape == (30, 3)
     assert model.facts_["settings"]["kernel"] == "given"
+    assert "gamma" not in model.facts_["asked"]  # values that are given have no width to choose
     linear = kind(**settings).fit(X[:90], Y[:90])
 
     def right(p):

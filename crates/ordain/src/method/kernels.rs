@@ -86,6 +86,10 @@ impl KernelChoice {
         if *self == Self::new(Form::Linear) {
             return Map::new();
         }
+        if self.by == KernelBy::Given {
+            // values that are given have no width
+            return Map::from_iter([("kernel".into(), self.get("kernel").into())]);
+        }
         let gamma = match self.shape.gamma {
             Choice::Set(gamma) => gamma.get().into(),
             Choice::Auto => "auto".into(),
@@ -203,5 +207,20 @@ impl Shape {
             all.insert("coef0".into(), self.coef0.into());
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_is_given_has_no_width_to_choose() {
+        let mut choice = KernelChoice::new(Form::Linear);
+        assert!(choice.asked().is_empty());
+        choice.set("kernel", "given").unwrap();
+        assert_eq!(choice.asked().keys().collect::<Vec<_>>(), ["kernel"]);
+        choice.set("kernel", "auto").unwrap();
+        assert_eq!(choice.asked()["gamma"], "auto");
     }
 }
