@@ -12,6 +12,10 @@ use crate::traits::{Progress, Risk, Solver, Stop};
 /// product with it `2 n d`, and a Newton step needs tens of these.
 pub const EXPLICIT: usize = 200;
 
+/// A written-out Hessian of d parameters costs about as much as `d / 8` products with it: `n d²/2` multiplications in a matrix product
+/// against `2 n d` as fast as memory.
+const PRODUCTS: usize = 8;
+
 /// Minimises `λ/2·|θ|² + risk(θ)`.
 ///
 /// A step solves `(H + λ) p = −g`, by Cholesky's factor up to [`EXPLICIT`] parameters and by conjugate gradients to a
@@ -38,6 +42,8 @@ pub struct Newton<'a> {
     /// Steps since the Hessian was written out.
     past: Past,
     explicit: bool,
+    /// Whether the Hessian is written out once products with it turn out to cost more.
+    may_turn: bool,
 }
 
 /// What a run leaves to the next one on the same risk, whatever its λ.
@@ -68,6 +74,7 @@ impl<'a> Newton<'a> {
             matrix: vec![],
             past: Past::default(),
             explicit,
+            may_turn: false,
             theta: vec![0.0; d],
         };
         let moved = theta.iter().any(|&x| x != 0.0);
@@ -85,6 +92,13 @@ impl<'a> Newton<'a> {
     /// Uses products with the Hessian whatever the number of parameters.
     pub fn by_products(mut self) -> Self {
         self.explicit = false;
+        self
+    }
+
+    /// Where there are more parameters than [`EXPLICIT`], writes the Hessian out all the same once a step has taken more products than that
+    /// costs: with weak ridges conjugate gradients take hundreds. For features that are dense.
+    pub(crate) fn may_write_out(mut self) -> Self {
+        self.may_turn = true;
         self
     }
 
@@ -140,7 +154,7 @@ impl<'a> Newton<'a> {
             if !there {
                 // no Hessian, or one whose making would take too much memory
                 self.memory.hessian.clear();
-                self.explicit = false;
+                (self.explicit, self.may_turn) = (false, false);
                 return self.solve_by_products();
             }
             self.past = Past::default();
@@ -165,7 +179,12 @@ impl<'a> Newton<'a> {
         let (mut q, mut hq) = (r.clone(), vec![0.0; d]);
         let mut rr = self.risk.dot(&r, &r);
         let enough = rr * accuracy * accuracy;
-        for _ in 0..500 {
+        for products in 0..500 {
+            if self.may_turn && products > d / PRODUCTS {
+                self.explicit = true; // from the next step on
+                self.memory.hessian.clear();
+                break;
+            }
             if rr <= enough || rr == 0.0 {
                 break;
             }

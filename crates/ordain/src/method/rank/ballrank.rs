@@ -24,6 +24,9 @@ use serde_json::{Map, Value};
 /// Bytes of kernel columns that are kept, over all blocks.
 const CACHE: usize = 512 << 20;
 
+/// Core pairs of each block in fits that only serve a choice: with more, the polish differs little.
+const CHOOSING: usize = 100;
+
 /// The Ball Ranking Machine.
 ///
 /// ```text
@@ -250,6 +253,16 @@ impl KernelLearner for BallRank {
         PairWeight::Pair
     }
 
+    /// A ball that is polished is the machine of `ranksvm` on its core documents; without polish it is another.
+    fn landmarks(&self) -> Option<usize> {
+        self.polish.then_some(usize::MAX)
+    }
+
+    /// With weak ridges and wide kernels a ball stops at a handful of pairs, and its polish can do no more than these allow.
+    fn ends_with_own(&self) -> bool {
+        true
+    }
+
     fn own_settings(&self) -> Map<String, Value> {
         Map::from_iter([
             ("epsilon".into(), self.epsilon.get().into()),
@@ -286,7 +299,9 @@ impl KernelLearner for BallRank {
         };
         let of_blocks = blocks.iter().map(|block| columns(block.docs, block.d)).collect();
         let mut ball = Ball::new(of_blocks, queries.collect(), settings)?;
-        let mut report = run(&mut ball, self.max_iter, 0, watch)?;
+        let most =
+            if problem.choosing && self.polish { self.max_iter.min(CHOOSING * blocks.len()) } else { self.max_iter };
+        let mut report = run(&mut ball, most, 0, watch)?;
         let certificate = ball.certificate();
         let made: Vec<Vec<(u32, f64)>> = (0..blocks.len()).map(|at| ball.coefficients(at)).collect();
         let pairs = ball.core().len();

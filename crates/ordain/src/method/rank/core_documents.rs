@@ -98,6 +98,9 @@ const CHUNK: usize = 128;
 const GROWTH: [f64; 4] = [0.25, 0.5, 1.0, 2.0];
 /// Rounds in which a core that is too large is pruned.
 const ROUNDS: i32 = 3;
+/// The ridges, in units of the one that is asked for, that an exact fit goes through, and their accuracy.
+const EASIER: [f64; 2] = [1e4, 1e2];
+const EASY: f64 = 1e-2;
 /// The accuracy of fits that only lead to the next core.
 const ROUGH: f64 = 1e-3;
 
@@ -109,6 +112,13 @@ impl Block<'_> {
 
     fn doc(&self, i: u32) -> &[f32] {
         &self.docs[i as usize * self.d..(i as usize + 1) * self.d]
+    }
+
+    /// Some documents, one after the other.
+    fn some(&self, which: &[u32]) -> Vec<f32> {
+        let mut docs = Vec::with_capacity(which.len() * self.d);
+        which.iter().for_each(|&i| docs.extend_from_slice(self.doc(i)));
+        docs
     }
 
     fn loss(&self) -> PairHinge {
@@ -176,6 +186,15 @@ pub(crate) fn exact(block: &Block, gram: &Gram, how: &Fitting, start: Option<&Co
         gram.add_rows(&of, &mut theta[n..]);
     }
     let (mut memory, mut before) = (Memory::default(), 0);
+    if start.is_none() {
+        // from zero a weak ridge takes hundreds of products for steps that lead nowhere near: stronger ones show the way
+        for lambda in EASIER.map(|times| times * how.lambda).into_iter().filter(|&lambda| lambda < 1.0) {
+            let mut newton = Newton::new(&mut risk, lambda, how.tol.max(EASY), theta, memory)?.by_products();
+            before = run(&mut newton, how.max_iter, before, how.watch)?.iterations;
+            theta = newton.theta().to_vec();
+            memory = newton.into_memory();
+        }
+    }
     let report = loop {
         let mut newton = Newton::new(&mut risk, how.lambda, how.tol, theta, memory)?.by_products();
         let report = run(&mut newton, how.max_iter, before, how.watch)?;
@@ -211,56 +230,174 @@ pub(crate) fn restricted(block: &Block, core: &[u32], how: &Fitting, start: Opti
 
 /// The same, with the squared distance by which the function moves when a core document is left out: `β_j²/[K_SS⁻¹]_jj`.
 fn on_core(block: &Block, core: &[u32], how: &Fitting, start: Option<&CoreFit>) -> Result<Solved> {
-    let candidates: Vec<f32> = core.iter().flat_map(|&i| block.doc(i)).copied().collect();
-    let factor = Factor::new(&how.kernel, &candidates, block.d);
-    let r = factor.len();
-    if r == 0 {
+    let factor = Factor::new(&how.kernel, &block.some(core), block.d);
+    let documents: Vec<u32> = factor.kept.iter().map(|&at| core[at as usize]).collect();
+    let docs = block.some(&documents);
+    let squares = how.kernel.squares(&docs, block.d);
+    let span = Span::new(block, documents, factor, how, |rows, out| {
+        let rows = &block.docs[rows.start * block.d..rows.end * block.d];
+        how.kernel.block_with(rows, (&docs, &squares), block.d, out);
+    })?;
+    if span.documents.is_empty() {
         return Ok((block.nothing()?, vec![]));
     }
-    let documents: Vec<u32> = factor.kept.iter().map(|&at| core[at as usize]).collect();
-    let inverse = factor.inverse();
-    let features = Features::Dense(Matrix::new(features(block, &documents, how, &factor, &inverse)?, r));
-    let bounds: Vec<usize> = block.lists.iter().flat_map(|list| [list.start, list.end]).collect();
-    let units: Vec<u32> = (0..block.lists.len() as u32).map(|list| 2 * list).collect();
-    let bounds = if bounds.is_empty() { vec![0] } else { bounds };
-    let (rows, loss) = (Rows::new(Groups::new(&features, &bounds), &units, &Scaling::None), block.loss());
-    let mut risk = Empirical::new(&rows, &loss, block.weight.clone()).stopped_by(how.watch.stop);
-    // L⁻¹ F_S are the coordinates of the projection
-    let mut theta = vec![0.0; r];
+    let mut theta = vec![0.0; span.documents.len()];
     if let Some(start) = start {
-        theta.iter_mut().zip(&documents).for_each(|(theta, &i)| *theta = start.scores[i as usize]);
-        factor.features(&mut theta);
+        // L⁻¹ F_S are the coordinates of the projection
+        theta.iter_mut().zip(&span.documents).for_each(|(theta, &i)| *theta = start.scores[i as usize]);
+        span.factor.features(&mut theta);
     }
-    let mut newton = Newton::new(&mut risk, how.lambda, how.tol, theta, Memory::default())?;
-    let report = run(&mut newton, how.max_iter, 0, how.watch)?;
-    let mut coefficients = newton.theta().to_vec();
-    let scores = match &features {
-        Features::Dense(m) => (0..block.len()).map(|i| dot_row(m.row(i), &coefficients)).collect(),
-        Features::Sparse(_) => vec![],
-    };
-    factor.coefficients(&mut coefficients);
-    let moves = squares_by_column(&inverse, r).iter().zip(&coefficients).map(|(inverse, b)| b * b / inverse).collect();
-    Ok((CoreFit { documents, coefficients, scores, report }, moves))
+    let (theta, report, _) = span.solve(block, how, theta, Memory::default())?;
+    let fit = CoreFit { scores: span.scores(&theta), ..span.fit(theta, report) };
+    let squares = squares_by_column(&span.inverse, span.documents.len());
+    let moves = squares.iter().zip(&fit.coefficients).map(|(inverse, b)| b * b / inverse).collect();
+    Ok((fit, moves))
 }
 
-/// `K_nS L⁻ᵀ` for all documents of a block, row after row, in parallel.
-fn features(block: &Block, core: &[u32], how: &Fitting, factor: &Factor, inverse: &[f64]) -> Result<Vec<f32>> {
-    let (d, r) = (block.d, core.len());
-    let docs: Vec<f32> = core.iter().flat_map(|&i| block.doc(i)).copied().collect();
-    let mut out = vec![0.0f32; block.len() * r];
-    out.par_chunks_mut(CHUNK * r).zip(block.docs.par_chunks((CHUNK * d).max(1))).try_for_each_init(
-        || (vec![0.0; CHUNK * r], vec![0.0; CHUNK * r]),
-        |(k, made), (out, rows)| {
-            how.go_on()?;
-            let (k, made) = (&mut k[..out.len()], &mut made[..out.len()]);
-            how.kernel.block(rows, &docs, d, out);
-            k.iter_mut().zip(&*out).for_each(|(k, &x)| *k = f64::from(x));
-            factor.feature_rows(inverse, k, made);
-            out.iter_mut().zip(&*made).for_each(|(out, &x)| *out = x as f32);
-            Ok(())
-        },
-    )?;
-    Ok(out)
+/// The documents of a block in coordinates of the span of a core, `K_nS L⁻ᵀ`: a kernel machine on the core is a linear one on
+/// these features, at every λ.
+struct Span {
+    /// The core documents that were kept.
+    documents: Vec<u32>,
+    factor: Factor,
+    inverse: Vec<f64>,
+    features: Features,
+}
+
+impl Span {
+    /// The span of the documents that a factor kept; `kernel` writes the kernel of some rows of the block with them. In parallel.
+    fn new(
+        block: &Block,
+        documents: Vec<u32>,
+        factor: Factor,
+        how: &Fitting,
+        kernel: impl Fn(Range<usize>, &mut [f32]) + Sync,
+    ) -> Result<Self> {
+        let (r, inverse) = (documents.len(), factor.inverse());
+        let mut out = vec![0.0f32; block.len() * r];
+        out.par_chunks_mut((CHUNK * r).max(1)).enumerate().try_for_each_init(
+            || (vec![0.0; CHUNK * r], vec![0.0; CHUNK * r]),
+            |(k, made), (at, out)| {
+                how.go_on()?;
+                let (k, made) = (&mut k[..out.len()], &mut made[..out.len()]);
+                kernel(at * CHUNK..at * CHUNK + out.len() / r, out);
+                k.iter_mut().zip(&*out).for_each(|(k, &x)| *k = f64::from(x));
+                factor.feature_rows(&inverse, k, made);
+                out.iter_mut().zip(&*made).for_each(|(out, &x)| *out = x as f32);
+                Ok::<(), Error>(())
+            },
+        )?;
+        let features = Features::Dense(Matrix::new(out, r));
+        Ok(Self { documents, factor, inverse, features })
+    }
+
+    /// The minimum at a λ from a start, with what an earlier run on the same block left.
+    fn solve(
+        &self,
+        block: &Block,
+        how: &Fitting,
+        theta: Vec<f64>,
+        memory: Memory,
+    ) -> Result<(Vec<f64>, Report, Memory)> {
+        let bounds: Vec<usize> = block.lists.iter().flat_map(|list| [list.start, list.end]).collect();
+        let units: Vec<u32> = (0..block.lists.len() as u32).map(|list| 2 * list).collect();
+        let bounds = if bounds.is_empty() { vec![0] } else { bounds };
+        let (rows, loss) = (Rows::new(Groups::new(&self.features, &bounds), &units, &Scaling::None), block.loss());
+        let mut risk = Empirical::new(&rows, &loss, block.weight.clone()).stopped_by(how.watch.stop);
+        let mut newton = Newton::new(&mut risk, how.lambda, how.tol, theta, memory)?.may_write_out();
+        let report = run(&mut newton, how.max_iter, 0, how.watch)?;
+        Ok((newton.theta().to_vec(), report, newton.into_memory()))
+    }
+
+    /// The scores of all documents of the block.
+    fn scores(&self, theta: &[f64]) -> Vec<f64> {
+        match &self.features {
+            Features::Dense(m) => m.some_rows(0..m.rows()).map(|row| dot_row(row, theta)).collect(),
+            Features::Sparse(_) => vec![],
+        }
+    }
+
+    /// Parameters as coefficients of the core documents, without the scores.
+    fn fit(&self, mut theta: Vec<f64>, report: Report) -> CoreFit {
+        self.factor.coefficients(&mut theta);
+        CoreFit { documents: self.documents.clone(), coefficients: theta, scores: vec![], report }
+    }
+}
+
+/// A few core documents of a block that serve all widths and λ of a choice: what their kernel is made of is found once.
+pub(crate) struct Landmarks {
+    /// The documents, by their number in the block.
+    pub documents: Vec<u32>,
+    /// Their values.
+    pub docs: Vec<f32>,
+    /// What the kernel of each document of the block with them is made of.
+    apart: Vec<f32>,
+}
+
+impl Landmarks {
+    /// At most so many documents, drawn in proportion to their dual weight where all scores are 0, from a stream of their own, always the
+    /// same one: a choice belongs to the data, not to the seed of a fit. O(n m d), in parallel.
+    pub(crate) fn new(block: &Block, kernel: &Kernel, most: usize) -> Result<Self> {
+        let slope = block.losses(&vec![0.0; block.len()])?.1;
+        let drawn = draw(&[block.taught()], |_, i| slope[i as usize].abs(), |_| true, most, &mut Random::new(0));
+        let mut documents = drawn.into_iter().flatten().collect::<Vec<u32>>();
+        documents.sort_unstable();
+        let docs = block.some(&documents);
+        let apart = apart(kernel, block.docs, &docs, block.d);
+        Ok(Self { documents, docs, apart })
+    }
+
+    /// The machine on them with one kernel, of the same form.
+    pub(crate) fn course<'a>(&self, block: &'a Block<'a>, how: &Fitting) -> Result<Course<'a>> {
+        let (factor, m) = (Factor::new(&how.kernel, &self.docs, block.d), self.documents.len());
+        let kept = factor.kept.clone();
+        let documents = kept.iter().map(|&at| self.documents[at as usize]).collect();
+        let span = Span::new(block, documents, factor, how, |rows, out| {
+            let of = self.apart[rows.start * m..rows.end * m].chunks_exact(m);
+            for (from, to) in of.zip(out.chunks_exact_mut(kept.len())) {
+                to.iter_mut().zip(&kept).for_each(|(to, &at)| *to = from[at as usize]);
+            }
+            how.kernel.of_apart(out);
+        })?;
+        let theta = vec![0.0; span.documents.len()];
+        Ok(Course { block, span, kept, theta, memory: Memory::default() })
+    }
+}
+
+/// What the kernels of documents with others are made of, row after row. O(n m d), in parallel.
+pub(crate) fn apart(kernel: &Kernel, docs: &[f32], others: &[f32], d: usize) -> Vec<f32> {
+    let (n, m, squares) = (docs.len() / d.max(1), others.len() / d.max(1), kernel.squares(others, d));
+    let mut out = vec![0.0f32; n * m];
+    out.par_chunks_mut((CHUNK * m).max(1))
+        .zip(docs.par_chunks((CHUNK * d).max(1)))
+        .for_each(|(out, docs)| kernel.apart(docs, (others, &squares), d, out));
+    out
+}
+
+/// The machine on landmarks with one kernel: fits at one λ after the other, each from the one before.
+pub(crate) struct Course<'a> {
+    block: &'a Block<'a>,
+    span: Span,
+    /// Which landmarks the span keeps.
+    kept: Vec<u32>,
+    theta: Vec<f64>,
+    memory: Memory,
+}
+
+impl Course<'_> {
+    /// The fit at another λ, without scores, and its coefficients by landmark.
+    pub(crate) fn go(&mut self, how: &Fitting, landmarks: &Landmarks) -> Result<(CoreFit, Vec<f64>)> {
+        let mut by_landmark = vec![0.0; landmarks.documents.len()];
+        if self.kept.is_empty() {
+            return Ok((self.block.nothing()?, by_landmark));
+        }
+        let (theta, memory) = (std::mem::take(&mut self.theta), std::mem::take(&mut self.memory));
+        let (theta, report, memory) = self.span.solve(self.block, how, theta, memory)?;
+        let fit = self.span.fit(theta.clone(), report);
+        (self.theta, self.memory) = (theta, memory);
+        self.kept.iter().zip(&fit.coefficients).for_each(|(&at, &b)| by_landmark[at as usize] = b);
+        Ok((fit.sorted(), by_landmark))
+    }
 }
 
 /// One fit for each block, with at most `m` core documents in all of them together, and at least one in each block that
@@ -286,8 +423,7 @@ pub(crate) fn budget(blocks: &[Block], m: usize, choose: Choose, how: &Fitting, 
             let cores: Vec<Vec<u32>> = (blocks, &taught, shares(&sizes, m))
                 .into_par_iter()
                 .map(|(block, taught, most)| {
-                    let docs: Vec<f32> = taught.iter().flat_map(|&i| block.doc(i)).copied().collect();
-                    let pivots = Factor::with_at_most(&how.kernel, &docs, block.d, most).kept;
+                    let pivots = Factor::with_at_most(&how.kernel, &block.some(taught), block.d, most).kept;
                     pivots.into_iter().map(|at| taught[at as usize]).collect()
                 })
                 .collect();
@@ -623,6 +759,49 @@ mod tests {
                 let fits = budget(&[set.block()], 60, choose, &how, seed).unwrap();
                 assert_eq!(fits, std::slice::from_ref(&truth));
             }
+        }
+    }
+
+    #[test]
+    fn a_course_over_lambdas_is_a_fit_at_each() {
+        for seed in 0..6 {
+            let set = made(40 + seed, 90, 3, 1 + seed as usize % 3);
+            let block = set.block();
+            let form = [Form::Rbf, Form::Laplace, Form::Poly { degree: 2, coef0: 1.0 }][seed as usize % 3];
+            let landmarks = Landmarks::new(&block, &Kernel { form, gamma: 1.0 }, 25).unwrap();
+            assert!(landmarks.documents.len() == 25 && landmarks.documents.windows(2).all(|two| two[0] < two[1]));
+            for gamma in [0.1, 0.7] {
+                let how = how(Kernel { form, gamma }, 1.0);
+                let mut course = landmarks.course(&block, &how).unwrap();
+                for lambda in [1.0, 0.1, 1e-2, 1e-3] {
+                    let how = Fitting { lambda, ..how };
+                    let (fit, by_landmark) = course.go(&how, &landmarks).unwrap();
+                    let truth = restricted(&block, &landmarks.documents, &how, None).unwrap();
+                    assert!(near(fit.report.objective, truth.report.objective, 1e-5), "{form:?} {gamma} {lambda}");
+                    // scores by landmark are those of the fit
+                    let near_by = apart(&how.kernel, &set.docs, &landmarks.docs, 3);
+                    for (row, truth) in near_by.chunks_exact(25).zip(&truth.scores) {
+                        let mut row = row.to_vec();
+                        how.kernel.of_apart(&mut row);
+                        assert!((dot_row(&row, &by_landmark) - truth).abs() < 1e-2, "{form:?} {gamma} {lambda}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where products with the Hessian take long it is written out, and exact fits go through stronger ridges: the minimum is the same.
+    #[test]
+    fn weak_ridges_end_at_the_minimum() {
+        let set = made(60, 260, 6, 8);
+        let (block, all) = (set.block(), (0..260).collect::<Vec<u32>>());
+        for lambda in [1e-3, 1e-5] {
+            let how = Fitting { max_iter: 1000, ..how(RBF, lambda) };
+            let (slow, fit) = (slow_minimum(&block, &RBF, lambda).0, restricted(&block, &all, &how, None).unwrap());
+            assert!(fit.documents.len() > 200, "{}", fit.documents.len());
+            let exact = whole(&block, &how).report.objective;
+            let own = fit.report.objective;
+            assert!(near(own, slow, 1e-3) && near(exact, slow, 1e-3), "{lambda}: {own} {exact} {slow}");
         }
     }
 

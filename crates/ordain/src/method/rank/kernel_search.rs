@@ -7,6 +7,7 @@ use crate::kernel::{Expansion, Form, Kernel, Part};
 use crate::matrix::Matrix;
 use crate::method::kernels::Shape;
 use crate::method::rank::core_documents::{Block, CoreFit};
+use crate::method::rank::kernel_looks::{Grid, Seen, look};
 use crate::method::rank::ranksvm::PairWeight;
 use crate::method::settings::{SWITCH, one_of};
 use crate::method::{Choice, CoreFacts, Positive, Rank, RankNotes, Ranker};
@@ -22,9 +23,8 @@ use std::collections::HashMap;
 
 /// The widths that are tried, in units of one over the median distance.
 const WIDTHS: [f64; 6] = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
-/// The largest power of a polynomial.
 /// How many λ in a row may be worse than the best of their width before the rest are left out: weak ridges cost most.
-const PATIENCE: usize = 2;
+pub(super) const PATIENCE: usize = 2;
 
 /// What a kernel leaves to be set.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,6 +93,12 @@ pub(in crate::method) trait KernelLearner: Method<Rank> {
     fn path(&self, pairs: f64) -> (Vec<f64>, f64);
     /// What the mean loss is over.
     fn weight(&self) -> PairWeight;
+    /// The most core documents of a machine that may stand in for its fits while a point of the grid is chosen; none where its
+    /// own fits have to be made.
+    fn landmarks(&self) -> Option<usize>;
+    /// Whether the last of the points are compared by its own fits all the same: where the number of core documents of a fit
+    /// depends on the point.
+    fn ends_with_own(&self) -> bool;
     /// All settings but those of the kernel, the scaling and λ, as they were used.
     fn own_settings(&self) -> Map<String, Value>;
     /// What serves all λ of one kernel.
@@ -129,15 +135,18 @@ pub(in crate::method) struct KernelFit {
 }
 
 /// What can be chosen.
-#[derive(Clone, Copy, PartialEq)]
-struct Point {
-    scale: Scale,
-    gamma: f64,
-    lambda: f64,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Point {
+    pub(super) scale: Scale,
+    pub(super) gamma: f64,
+    pub(super) lambda: f64,
 }
 
+/// A point, its place in the grid (scaling, width, λ) and its value.
+pub(super) type GridPoint = (Point, [usize; 3], f64);
+
 impl Point {
-    fn settings(self, form: Form) -> Map<String, Value> {
+    pub(super) fn settings(self, form: Form) -> Map<String, Value> {
         let mut all =
             Map::from_iter([("scale".into(), self.scale.name().into()), ("lambda".into(), self.lambda.into())]);
         if form.has_width() {
@@ -189,8 +198,37 @@ fn pairs_of(set: &RankSet, units: &[u32]) -> f64 {
     (0..loss.len()).map(|n| loss.pairs(n).0).sum()
 }
 
+/// Documents that a query keeps where only some are looked at.
+const FEW: usize = 10;
+
+/// The queries that are looked at, each with those of its documents that are: all, where these are not more than `most`. Else an even
+/// part of each grade, and at least one, of each query; a query keeps about ten at least, and where that is too many, queries
+/// are left out evenly.
+fn looked_at(set: &RankSet, units: &[u32], most: usize) -> Vec<(u32, Vec<usize>)> {
+    let len = |q: u32| set.span(q as usize).len();
+    if units.iter().map(|&q| len(q)).sum::<usize>() <= most {
+        return units.iter().map(|&q| (q, (0..len(q)).collect())).collect();
+    }
+    let queries = (most / FEW).clamp(1, units.len());
+    let each = most / queries;
+    let part = |k: usize| {
+        let q = units[k * units.len() / queries];
+        let grades = &set.grades[set.span(q as usize)];
+        let mut by_grade: Vec<usize> = (0..grades.len()).collect();
+        by_grade.sort_by(|&a, &b| grades[a].total_cmp(&grades[b]));
+        let mut kept: Vec<usize> = vec![];
+        for same in by_grade.chunk_by(|&a, &b| grades[a] == grades[b]) {
+            let count = (same.len() * each).div_ceil(grades.len()).min(same.len());
+            kept.extend((0..count).map(|t| same[(2 * t + 1) * same.len() / (2 * count)]));
+        }
+        kept.sort_unstable();
+        (q, kept)
+    };
+    (0..queries).map(part).collect()
+}
+
 /// Documents of some queries, scaled, block after block.
-struct Stage {
+pub(super) struct Stage {
     d: usize,
     /// The name of each block's queries, where blocks have names.
     names: Vec<Option<String>>,
@@ -198,11 +236,17 @@ struct Stage {
     grades: Vec<Vec<f64>>,
     lists: Vec<Vec<std::ops::Range<usize>>>,
     weights: Vec<Vec<f64>>,
-    pairs: f64,
+    pub(super) pairs: f64,
 }
 
 impl Stage {
-    fn new<L: KernelLearner>(learner: &L, set: &RankSet, units: &[u32], scaling: &Scaling) -> Result<Self> {
+    /// The documents of queries with two grades; of more than `most` only [some](looked_at).
+    pub(super) fn new<L: KernelLearner>(
+        learner: &L,
+        (set, units): Units,
+        scaling: &Scaling,
+        most: usize,
+    ) -> Result<Self> {
         let kept: Vec<u32> = units.iter().copied().filter(|&q| !set.is_flat(q as usize)).collect();
         if set.weights.is_some() {
             return Err(Error::Data {
@@ -211,32 +255,33 @@ impl Stage {
                 found: "weights".into(),
             });
         }
-        let loss = PairHinge::new(kept.iter().map(|&q| &set.grades[set.span(q as usize)]), None);
-        let counts: Vec<f64> = (0..loss.len()).map(|n| loss.pairs(n).0).collect();
-        let pairs: f64 = counts.iter().sum();
-        if pairs <= 0.0 {
+        if kept.is_empty() {
             return Err(Error::Data {
                 expected: "at least one training query with two different grades".into(),
                 found: "none: there is no pair to learn from".into(),
             });
         }
+        let looked = looked_at(set, &kept, most);
+        let grades: Vec<Vec<f64>> = looked
+            .iter()
+            .map(|(q, which)| {
+                let own = &set.grades[set.span(*q as usize)];
+                which.iter().map(|&i| own[i]).collect()
+            })
+            .collect();
+        let loss = PairHinge::new(grades.iter().map(Vec::as_slice), None);
+        let counts: Vec<f64> = (0..loss.len()).map(|n| loss.pairs(n).0).collect();
+        let pairs: f64 = counts.iter().sum();
         let weight = |n: usize| match learner.weight() {
             PairWeight::Pair => 1.0 / pairs,
             PairWeight::Query => 1.0 / (counts[n] * counts.len() as f64),
         };
-        let rows = Rows::new(set, &kept, scaling);
-        let mut stage = Self {
-            d: set.features.cols(),
-            names: vec![],
-            docs: vec![],
-            grades: vec![],
-            lists: vec![],
-            weights: vec![],
-            pairs,
-        };
+        let queries: Vec<u32> = looked.iter().map(|&(q, _)| q).collect();
+        let (rows, d) = (Rows::new(set, &queries, scaling), set.features.cols());
+        let mut stage = Self { d, names: vec![], docs: vec![], grades: vec![], lists: vec![], weights: vec![], pairs };
         let mut known: HashMap<Option<&str>, usize> = HashMap::new();
-        for (n, &q) in kept.iter().enumerate() {
-            let name = learner.choices().kernels.blocks.then(|| set.query(q as usize));
+        for (n, ((q, which), grades)) in looked.iter().zip(&grades).enumerate() {
+            let name = learner.choices().kernels.blocks.then(|| set.query(*q as usize));
             let at = *known.entry(name).or_insert_with(|| {
                 stage.names.push(name.map(str::to_owned));
                 stage.docs.push(vec![]);
@@ -245,16 +290,19 @@ impl Stage {
                 stage.weights.push(vec![]);
                 stage.names.len() - 1
             });
-            let start = stage.grades[at].len();
-            stage.docs[at].extend(rows.dense(n));
-            stage.grades[at].extend_from_slice(&set.grades[set.span(q as usize)]);
+            let (start, own) = (stage.grades[at].len(), rows.dense(n));
+            match which.len() * d == own.len() {
+                true => stage.docs[at].extend(own),
+                false => which.iter().for_each(|&i| stage.docs[at].extend_from_slice(&own[i * d..(i + 1) * d])),
+            }
+            stage.grades[at].extend_from_slice(grades);
             stage.lists[at].push(start..stage.grades[at].len());
             stage.weights[at].push(weight(n));
         }
         Ok(stage)
     }
 
-    fn blocks(&self) -> Vec<Block<'_>> {
+    pub(super) fn blocks(&self) -> Vec<Block<'_>> {
         (0..self.names.len())
             .map(|b| Block {
                 docs: &self.docs[b],
@@ -267,25 +315,22 @@ impl Stage {
     }
 
     /// The kernel in units of the median distance of up to 4,000 documents of all blocks; no seed has a part in it.
-    fn kernel(&self, form: Form, gamma: f64) -> Result<Kernel> {
+    pub(super) fn kernel(&self, form: Form, gamma: f64) -> Result<Kernel> {
         let most = 4000 / self.docs.len().max(1);
-        let some: Vec<f32> = self
-            .docs
-            .iter()
-            .flat_map(|docs| {
-                // evenly over the block, so that all its queries have a say
-                let n = docs.len() / self.d.max(1);
-                let step = n.div_ceil(most.max(1)).max(1);
-                (0..n).step_by(step).flat_map(|i| docs[i * self.d..(i + 1) * self.d].to_vec()).collect::<Vec<f32>>()
-            })
-            .collect();
+        let mut some: Vec<f32> = vec![];
+        for docs in &self.docs {
+            // evenly over the block, so that all its queries have a say
+            let n = docs.len() / self.d.max(1);
+            let step = n.div_ceil(most.max(1)).max(1);
+            (0..n).step_by(step).for_each(|i| some.extend_from_slice(&docs[i * self.d..(i + 1) * self.d]));
+        }
         let kernel = Kernel::in_units(form, gamma, &some, self.d);
         self.docs.iter().try_for_each(|docs| kernel.check(docs))?;
         Ok(kernel)
     }
 
     /// The functions of all blocks, with each core document once.
-    fn expansion(&self, kernel: Kernel, fits: &[CoreFit]) -> Expansion {
+    pub(super) fn expansion(&self, kernel: Kernel, fits: &[CoreFit]) -> Expansion {
         let (mut values, mut known): (Vec<f32>, HashMap<Vec<u32>, u32>) = (vec![], HashMap::new());
         let mut parts = vec![];
         for ((name, docs), fit) in self.names.iter().zip(&self.docs).zip(fits) {
@@ -306,9 +351,9 @@ impl Stage {
     }
 }
 
-/// The point with the best mean of its value (twice) and those of its neighbours in width and λ, of equals the first: a measure of few queries jumps from one
+/// The point with the best mean of its value (twice) and those of its neighbours in width and λ, with this mean, of equals the first: a measure of few queries jumps from one
 /// point to the next, and the best of a hundred jumps is luck.
-fn smoothest(grid: &[(Point, [usize; 3], f64)]) -> Option<Point> {
+pub(super) fn smoothest(grid: &[GridPoint]) -> Option<([usize; 3], Point, f64)> {
     let mean = |at: [usize; 3]| {
         let (mut sum, mut total) = (0.0, 0.0);
         for (_, [scale, width, step], value) in grid {
@@ -318,22 +363,22 @@ fn smoothest(grid: &[(Point, [usize; 3], f64)]) -> Option<Point> {
         }
         sum / total
     };
-    let mut best: Option<(Point, f64)> = None;
+    let mut best: Option<([usize; 3], Point, f64)> = None;
     for &(point, at, _) in grid {
         let value = mean(at);
-        if best.is_none_or(|(_, old)| value > old) {
-            best = Some((point, value));
+        if best.is_none_or(|(.., old)| value > old) {
+            best = Some((at, point, value));
         }
     }
-    best.map(|(point, _)| point)
+    best
 }
 
 /// A fit with what it is worth on validation.
-struct Outcome {
-    at: Point,
-    value: f64,
-    ranker: Ranker,
-    fit: KernelFit,
+pub(super) struct Outcome {
+    pub(super) at: Point,
+    pub(super) value: f64,
+    pub(super) ranker: Ranker,
+    pub(super) fit: KernelFit,
 }
 
 /// Fits a ranker with a kernel.
@@ -389,16 +434,26 @@ pub(in crate::method) fn fit<L: KernelLearner>(
     search.choose((set, &train), (set, &valid), (set, &both(&train, &valid)))
 }
 
-struct Search<'a, L> {
-    learner: &'a L,
-    data: &'a Training<'a, Rank>,
-    by: Metric,
-    watch: &'a Watch<'a>,
+pub(super) struct Search<'a, L> {
+    pub(super) learner: &'a L,
+    pub(super) data: &'a Training<'a, Rank>,
+    pub(super) by: Metric,
+    pub(super) watch: &'a Watch<'a>,
 }
 
-type Units<'a> = (&'a RankSet, &'a [u32]);
+pub(super) type Units<'a> = (&'a RankSet, &'a [u32]);
 
 impl<L: KernelLearner> Search<'_, L> {
+    /// The form of the kernel, as it is named.
+    pub(super) fn form(&self) -> Form {
+        self.learner.choices().kernels.shape.form
+    }
+
+    /// The same with what else is set of it.
+    pub(super) fn shape(&self) -> Form {
+        self.learner.choices().kernels.shape.form()
+    }
+
     /// The defaults where nothing can be chosen.
     fn fixed(&self, pairs: f64) -> Point {
         Point {
@@ -413,22 +468,56 @@ impl<L: KernelLearner> Search<'_, L> {
     }
 
     fn choose(&self, train: Units, valid: Units, both: Units) -> Result<Fitted<Rank>> {
-        let (kernels, by, convention) = (self.learner.choices().kernels, self.by, &self.data.convention);
+        let kernels = self.learner.choices().kernels;
         let lambdas = match self.learner.choices().lambda {
             Choice::Set(lambda) => vec![lambda.get()],
             Choice::Auto => self.learner.path(pairs_of(both.0, both.1)).0,
         };
         let (scales, widths) = (scales(self.learner), widths(&kernels));
+        let core = self.learner.landmarks().filter(|_| !kernels.blocks);
+        let grid = Grid { scales: &scales, widths: &widths, lambdas: &lambdas, train, valid, core: core.unwrap_or(0) };
+        let seen = if core.is_some() { look(self, &grid)? } else { self.try_all(&grid)? };
+        let mut best = seen.best.ok_or(Error::Interrupted)?;
+        let chosen = Chosen::new(self.by, &self.data.convention, seen.valid, seen.tried);
+        if self.watch.stopped() {
+            best.fit.report.stop = Stop::Interrupted;
+            return Ok(self.fitted(train, best, Some(chosen), false));
+        }
+        let at = seen.at.unwrap_or(best.at);
+        // fits of a choice may have been made cheaper
+        let (on, refit) = if self.data.refit { (both, true) } else { (train, false) };
+        if refit {
+            (self.watch.tell)(0.98, "fitting on training and validation");
+        }
+        match self.last(on, Some(at), Some(chosen.clone()), refit) {
+            Err(Error::Interrupted) => {
+                best.fit.report.stop = Stop::Interrupted;
+                Ok(self.fitted(train, best, Some(chosen), false))
+            }
+            other => other,
+        }
+    }
+
+    /// What a ranker is worth on validation queries.
+    pub(super) fn value(&self, ranker: &Ranker, (set, units): Units) -> Result<f64> {
+        let scores = ranker.scores_with(set, units, &ranker.inputs.scaling(set, units))?;
+        Ok(metric::evaluate(set, units, &scores, &[self.by], &self.data.convention)?.mean(0))
+    }
+
+    /// Fits at every point of the grid but those of weak ridges that a path leaves out.
+    fn try_all(&self, grid: &Grid) -> Result<Seen> {
+        let Grid { scales, widths, lambdas, train, valid, .. } = *grid;
+        let (form, by) = (self.form(), self.by);
         let total = (scales.len() * widths.len() * lambdas.len()) as f64;
         let (mut best, mut tried): (Option<Outcome>, Vec<Candidate>) = (None, vec![]);
-        let mut grid: Vec<(Point, [usize; 3], f64)> = vec![];
+        let mut points: Vec<GridPoint> = vec![];
         let mut done = 0;
         'all: for (of_scale, &scale) in scales.iter().enumerate() {
             let scaling = Scaling::learn(scale, train.0, train.1);
-            let stage = Stage::new(self.learner, train.0, train.1, &scaling)?;
+            let stage = Stage::new(self.learner, train, &scaling, usize::MAX)?;
             let blocks = stage.blocks();
             for (of_width, &gamma) in widths.iter().enumerate() {
-                let kernel = stage.kernel(kernels.shape.form(), gamma)?;
+                let kernel = stage.kernel(self.shape(), gamma)?;
                 let (mut carry, mut from): (L::Carry, Option<Vec<CoreFit>>) = (L::Carry::default(), None);
                 let (mut best_here, mut since) = (f64::NEG_INFINITY, 0);
                 done += lambdas.len();
@@ -450,10 +539,9 @@ impl<L: KernelLearner> Search<'_, L> {
                         other => other?,
                     };
                     let ranker = self.ranker(stage.expansion(kernel, &fit.fits), scale, &scaling);
-                    let scores = ranker.scores_with(valid.0, valid.1, &ranker.inputs.scaling(valid.0, valid.1))?;
-                    let value = metric::evaluate(valid.0, valid.1, &scores, &[by], convention)?.mean(0);
-                    tried.push(Candidate::new(at.settings(kernels.shape.form), value));
-                    grid.push((at, [of_scale, of_width, step], value));
+                    let value = self.value(&ranker, valid)?;
+                    tried.push(Candidate::new(at.settings(form), value));
+                    points.push((at, [of_scale, of_width, step], value));
                     from = Some(fit.fits.clone());
                     if best.as_ref().is_none_or(|best| by.better(value, best.value)) {
                         best = Some(Outcome { at, value, ranker, fit });
@@ -469,25 +557,7 @@ impl<L: KernelLearner> Search<'_, L> {
                 }
             }
         }
-        let mut best = best.ok_or(Error::Interrupted)?;
-        let chosen = Chosen::new(by, convention, valid.1.len(), tried);
-        if self.watch.stopped() {
-            best.fit.report.stop = Stop::Interrupted;
-            return Ok(self.fitted(train, best, Some(chosen), false));
-        }
-        let at = smoothest(&grid).unwrap_or(best.at);
-        // fits of a choice may have been made cheaper
-        let (on, refit) = if self.data.refit { (both, true) } else { (train, false) };
-        if refit {
-            (self.watch.tell)(0.98, "fitting on training and validation");
-        }
-        match self.last(on, Some(at), Some(chosen.clone()), refit) {
-            Err(Error::Interrupted) => {
-                best.fit.report.stop = Stop::Interrupted;
-                Ok(self.fitted(train, best, Some(chosen), false))
-            }
-            other => other,
-        }
+        Ok(Seen { at: smoothest(&points).map(|(_, at, _)| at), best, tried, valid: valid.1.len() })
     }
 
     /// The fit at a point, or at the defaults.
@@ -497,7 +567,7 @@ impl<L: KernelLearner> Search<'_, L> {
         }
         let at = at.unwrap_or_else(|| self.fixed(pairs_of(on.0, on.1)));
         let scaling = Scaling::learn(at.scale, on.0, on.1);
-        let stage = Stage::new(self.learner, on.0, on.1, &scaling)?;
+        let stage = Stage::new(self.learner, on, &scaling, usize::MAX)?;
         let kernel = stage.kernel(self.learner.choices().kernels.shape.form(), at.gamma)?;
         let problem = KernelProblem {
             kernel,
@@ -513,7 +583,7 @@ impl<L: KernelLearner> Search<'_, L> {
         Ok(self.fitted(on, Outcome { at, value: 0.0, ranker, fit }, chosen, refit))
     }
 
-    fn ranker(&self, expansion: Expansion, scale: Scale, scaling: &Scaling) -> Ranker {
+    pub(super) fn ranker(&self, expansion: Expansion, scale: Scale, scaling: &Scaling) -> Ranker {
         let inputs = Inputs::new(&self.data.set.columns, &self.data.filled, scale, scaling.global());
         Ranker { inputs, score: Score::Kernel(expansion), places: vec![], quadratic: None, start: None }
     }
@@ -543,5 +613,71 @@ impl<L: KernelLearner> Search<'_, L> {
             seed: self.data.seed,
         };
         Fitted { model: outcome.ranker, facts, journal: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::synthetic::{Levels, Synthetic};
+    use crate::method::{BallRank, RankSvm};
+
+    #[test]
+    fn some_documents_are_an_even_part_of_each_grade() {
+        let set = Synthetic { queries: 30, documents: (3, 90), seed: 5, ..Synthetic::default() }.make();
+        let units: Vec<u32> = set.all().into_iter().filter(|&q| !set.is_flat(q as usize)).collect();
+        let rows: usize = units.iter().map(|&q| set.span(q as usize).len()).sum();
+        let whole = looked_at(&set, &units, rows);
+        assert!(whole.iter().map(|(_, which)| which.len()).sum::<usize>() == rows && whole.len() == units.len());
+        for most in [10, 60, 150, 400, 900, rows - 1] {
+            let some = looked_at(&set, &units, most);
+            // rounding up keeps one more of each of the four grades at most
+            let kept: usize = some.iter().map(|(_, which)| which.len()).sum();
+            assert!(kept <= most + 4 * some.len() && some.len() <= (most / FEW).max(1), "{most}: {kept}");
+            for (q, which) in &some {
+                assert!(which.windows(2).all(|two| two[0] < two[1]));
+                let own = &set.grades[set.span(*q as usize)];
+                let share = which.len() as f64 / own.len() as f64;
+                for grade in 0..4 {
+                    let of = |all: &mut dyn Iterator<Item = f64>| all.filter(|g| *g == f64::from(grade)).count() as f64;
+                    let (before, after) = (of(&mut own.iter().copied()), of(&mut which.iter().map(|&i| own[i])));
+                    assert!((before > 0.0) == (after > 0.0) && (after - share * before).abs() <= 4.0, "{most}");
+                }
+            }
+        }
+    }
+
+    /// What looks at few points leave is about as good, by fits at all points, as the best of all points.
+    #[test]
+    fn looks_find_what_all_fits_find() {
+        fn regret<L: KernelLearner>(learner: &L, side: f64) -> f64 {
+            let set = Levels { queries: 15, documents: 30, side, seed: 4 }.make();
+            let all = set.all();
+            let data = Training { by: Some("pairs".parse().unwrap()), ..Training::new(&set, &all) };
+            let search = Search { learner, data: &data, by: data.by(learner), watch: &Watch::NOBODY };
+            let (train, valid) = data.parts(true);
+            let lambdas = learner.path(pairs_of(&set, &all)).0;
+            let grid = Grid {
+                scales: &[Scale::None],
+                widths: &WIDTHS,
+                lambdas: &lambdas,
+                train: (&set, &train),
+                valid: (&set, &valid),
+                core: usize::MAX,
+            };
+            let (few, every) = (look(&search, &grid).unwrap(), search.try_all(&grid).unwrap());
+            // by fits of the method itself
+            let value = |at: Option<Point>| {
+                let fitted = search.last(grid.train, at, None, false).unwrap();
+                search.value(&fitted.model, grid.valid).unwrap()
+            };
+            assert!(few.best.unwrap().value > 0.5);
+            value(every.at) - value(few.at)
+        }
+        for side in [2.0, 4.0] {
+            let svm = RankSvm { kernels: Kernels::new(Form::Rbf), ..RankSvm::default() };
+            let found = [regret(&svm, side), regret(&BallRank::default(), side)];
+            assert!(found.iter().all(|regret| *regret < 0.01), "{side}: {found:?}");
+        }
     }
 }

@@ -4,6 +4,7 @@ pub mod ballrank;
 mod boosting;
 mod core_documents;
 pub mod dorm;
+mod kernel_looks;
 pub(super) mod kernel_search;
 pub mod listnet;
 mod lists;

@@ -355,6 +355,14 @@ impl KernelLearner for RankSvm {
         self.pairs()
     }
 
+    fn landmarks(&self) -> Option<usize> {
+        Some(if let Documents::Most(most) = self.documents { most } else { usize::MAX })
+    }
+
+    fn ends_with_own(&self) -> bool {
+        false
+    }
+
     fn own_settings(&self) -> Map<String, Value> {
         let mut all = self.used();
         all.insert("weight".into(), self.pairs().name().into());

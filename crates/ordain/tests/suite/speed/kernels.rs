@@ -2,9 +2,10 @@
 //! so that time is CPU time.
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a test may panic, and this one prints what it measured
 
-use super::{alone, at_most, seconds};
+use super::{alone, at_least, at_most, fastest, seconds};
+use ordain::data::synthetic::Synthetic;
 use ordain::data::{Columns, RankSet};
-use ordain::kernel::{Expansion, Form, Kernel, Part};
+use ordain::kernel::{self, Expansion, Form, Kernel, Part};
 use ordain::matrix::{Features, Matrix, multiply_f32};
 use ordain::method::RankMethod;
 use ordain::random::Random;
@@ -90,5 +91,59 @@ fn training_of_a_ball_is_about_linear_in_documents() {
         let ratio = times[3] / times[0];
         println!("ten times the documents: {ratio:.1} times, slope {:.2}", ratio.log10());
         at_most("a ball on ten times the documents", ratio, 20.0);
+    });
+}
+
+/// A fit with everything open beside the linear one: 30 times is what the choice of a kernel may cost.
+#[test]
+#[ignore = "measures time, run by ./check --speed"]
+fn a_kernel_fit_costs_at_most_thirty_linear_ones() {
+    alone(|| {
+        for (queries, documents, features) in [(123, (20, 40), 136), (500, (30, 50), 46), (150, (5, 15), 46)] {
+            let set = Synthetic { queries, documents, features, ..Synthetic::default() }.make();
+            let units = set.all();
+            let time = |text: &str, tries: usize| {
+                let method: RankMethod = text.parse().unwrap();
+                fastest(tries, || {
+                    black_box(method.fit(&Training::new(&set, &units), &Watch::NOBODY).unwrap());
+                })
+            };
+            let linear = time("ranksvm", 3);
+            for method in ["ranksvm[kernel=rbf]", "ballrank"] {
+                let own = time(method, 1);
+                let ratio = own / linear;
+                let rows = set.rows();
+                println!("{method}, {rows} x {features}: {own:.3} s, linear {linear:.3} s: {ratio:.1} times");
+                at_most(&format!("{method} with everything open beside the linear fit, {rows} documents"), ratio, 30.0);
+            }
+        }
+    });
+}
+
+/// Single columns of a kernel: documents are packed once, not for each column as by a matrix product.
+#[test]
+#[ignore = "measures time, run by ./check --speed"]
+fn a_column_does_not_pack_the_documents_again() {
+    let (n, d) = (5000, 50);
+    let mut random = Random::new(1);
+    let docs: Vec<f32> = (0..n * d).map(|_| random.normal() as f32).collect();
+    let kernel = Kernel { form: Form::Rbf, gamma: 1.0 / 100.0 };
+    alone(|| {
+        let product = fastest(3, || {
+            let mut column = vec![0.0; n];
+            for i in 0..500 {
+                kernel.block(&docs, &docs[i * d..(i + 1) * d], d, &mut column);
+                black_box(&column);
+            }
+        });
+        let packed = fastest(3, || {
+            let mut columns = kernel::Columns::new(kernel, &docs, d, 1 << 30);
+            for i in 0..500 {
+                black_box(columns.get(i));
+            }
+        });
+        let ratio = product / packed;
+        println!("500 columns of {n} x {d}: {packed:.4} s, by products {product:.4} s: {ratio:.1} times");
+        at_least("kernel columns beside products with one column", ratio, 2.0);
     });
 }
