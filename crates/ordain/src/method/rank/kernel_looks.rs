@@ -196,7 +196,7 @@ struct Ground<'a> {
 
 /// What serves all λ of one width: the machine on landmarks and the kernel of validation documents with them, or the carry of own fits.
 enum Width<'a, C> {
-    Landmarks(Course<'a>, Vec<f32>),
+    Landmarks(Box<Course<'a>>, Vec<f32>),
     Own(C),
 }
 
@@ -279,7 +279,8 @@ impl<L: KernelLearner> Eye<'_, L> {
                 if width.is_none() {
                     let mut values = near.clone();
                     kernel.of_apart(&mut values);
-                    *width = Some(Width::Landmarks(landmarks.course(&ground.blocks[0], &how)?, values));
+                    let course = Box::new(landmarks.course(&ground.blocks[0], &how)?);
+                    *width = Some(Width::Landmarks(course, values));
                 }
                 let Some(Width::Landmarks(course, values)) = width else { return Ok(f64::NEG_INFINITY) };
                 let (fit, coefficients) = course.go(&how, landmarks)?;

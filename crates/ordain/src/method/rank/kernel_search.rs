@@ -217,7 +217,7 @@ fn looked_at(set: &RankSet, units: &[u32], most: usize) -> Vec<(u32, Vec<usize>)
         let mut by_grade: Vec<usize> = (0..grades.len()).collect();
         by_grade.sort_by(|&a, &b| grades[a].total_cmp(&grades[b]));
         let mut kept: Vec<usize> = vec![];
-        for same in by_grade.chunk_by(|&a, &b| grades[a] == grades[b]) {
+        for same in by_grade.chunk_by(|&a, &b| grades[a].total_cmp(&grades[b]).is_eq()) {
             let count = (same.len() * each).div_ceil(grades.len()).min(same.len());
             kept.extend((0..count).map(|t| same[(2 * t + 1) * same.len() / (2 * count)]));
         }
@@ -639,7 +639,9 @@ mod tests {
                 let own = &set.grades[set.span(*q as usize)];
                 let share = which.len() as f64 / own.len() as f64;
                 for grade in 0..4 {
-                    let of = |all: &mut dyn Iterator<Item = f64>| all.filter(|g| *g == f64::from(grade)).count() as f64;
+                    let of = |all: &mut dyn Iterator<Item = f64>| {
+                        all.filter(|g| g.total_cmp(&f64::from(grade)).is_eq()).count() as f64
+                    };
                     let (before, after) = (of(&mut own.iter().copied()), of(&mut which.iter().map(|&i| own[i])));
                     assert!((before > 0.0) == (after > 0.0) && (after - share * before).abs() <= 4.0, "{most}");
                 }
