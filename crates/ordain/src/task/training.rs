@@ -148,11 +148,12 @@ impl Rounds {
     /// The rounds of a choice between settings.
     ///
     /// From [`FEW`] validation units on that the metric counts, the validation units choose. Below, a choice on them is mostly chance: then
-    /// every unit of both parts chooses once, in five parts (unit i in part i mod 5), while the others train. A round without a unit that
+    /// every unit of both parts chooses once, in five parts (unit i in part i mod 5, training units first), while the others train. A round without a unit that
     /// counts says nothing and is left out; where there is none at all nothing can be chosen.
     pub(crate) fn new(train: &[u32], valid: &[u32], counts: impl Fn(u32) -> bool) -> Self {
         let some = |units: &[u32]| units.iter().any(|&unit| counts(unit));
-        let all = both(train, valid);
+        // in the order in which they are given, so that files in another order make the same parts
+        let all = [train, valid].concat();
         if valid.iter().filter(|&&unit| counts(unit)).count() >= FEW || all.len() < split::LEAST {
             let rounds = if some(valid) { vec![(train.to_vec(), valid.to_vec())] } else { vec![] };
             return Self { rounds, crossed: false };
