@@ -148,7 +148,8 @@ class Ranker(Estimator):
         Of a frame `y` and `qid` may be names of columns, and `ignore` are columns to leave out; the model remembers
         them, so that `predict` takes a frame with the same columns.
 
-        What is `"auto"` is chosen on the queries of `eval_set=(X, y, qid)`, else on every fifth query, and the model is
+        What is `"auto"` is chosen on the queries of `eval_set=(X, y, qid)`, else on every fifth query; linear models
+        choose on all queries, in five parts, if fewer than 50 of these count. The model is
         then fitted on all of them (`refit=False`: on the training part alone). `callbacks` are called with the share of
         the work that is done and a word on it; a true answer stops the fit. Ctrl-C stops it too: the model is then the
         best so far, and KeyboardInterrupt goes on.
@@ -491,6 +492,7 @@ class RankSVM(TreeRanker):
         *,
         transform_: str = "auto",
         scale: str = "auto",
+        exportable: str | bool = False,
         lambda_: float | str = "auto",
         c: float | None = None,
         weight: str = "auto",
@@ -524,6 +526,7 @@ class RankSVM(TreeRanker):
     ) -> None:
         self.transform_ = transform_
         self.scale = scale
+        self.exportable = exportable
         self.lambda_ = lambda_
         self.c = c
         self.weight = weight
@@ -595,6 +598,7 @@ class RankMatch(TreeRanker):
         *,
         transform_: str = "auto",
         scale: str = "auto",
+        exportable: str | bool = False,
         lambda_: float | str = "auto",
         c: float | None = None,
         subset: int | str = "full",
@@ -624,6 +628,7 @@ class RankMatch(TreeRanker):
     ) -> None:
         self.transform_ = transform_
         self.scale = scale
+        self.exportable = exportable
         self.lambda_ = lambda_
         self.c = c
         self.subset = subset
@@ -707,6 +712,7 @@ class Dorm(Ranker):
         *,
         transform_: str = "auto",
         scale: str = "auto",
+        exportable: str | bool = False,
         lambda_: float | str = "auto",
         c: float | None = None,
         subset: int | str = "R",
@@ -726,6 +732,7 @@ class Dorm(Ranker):
     ) -> None:
         self.transform_ = transform_
         self.scale = scale
+        self.exportable = exportable
         self.lambda_ = lambda_
         self.c = c
         self.subset = subset
@@ -827,6 +834,7 @@ class ListNet(Ranker):
         *,
         transform_: str = "auto",
         scale: str = "auto",
+        exportable: str | bool = False,
         lambda_: float | str = "auto",
         c: float | None = None,
         max_iter: int = 1000,
@@ -842,6 +850,7 @@ class ListNet(Ranker):
     ) -> None:
         self.transform_ = transform_
         self.scale = scale
+        self.exportable = exportable
         self.lambda_ = lambda_
         self.c = c
         self.max_iter = max_iter
@@ -1104,6 +1113,7 @@ class SVMMap(Ranker):
         *,
         transform_: str = "auto",
         scale: str = "auto",
+        exportable: str | bool = False,
         lambda_: float | str = "auto",
         c: float | None = None,
         max_iter: int = 300,
@@ -1119,6 +1129,7 @@ class SVMMap(Ranker):
     ) -> None:
         self.transform_ = transform_
         self.scale = scale
+        self.exportable = exportable
         self.lambda_ = lambda_
         self.c = c
         self.max_iter = max_iter

@@ -6,6 +6,7 @@ use crate::plan;
 use crate::screen::{Screen, four, table};
 use anyhow::Result;
 use ordain::answer::{Answers, QuadraticFacts, RankExplanation, RankSetFacts, RankedList, Want};
+use ordain::data::scale::Scale;
 use ordain::data::split::{self, Layout};
 use ordain::data::{self, Missing, RankReading, RankSet};
 use ordain::method::{Rank, RankNotes, Ranker};
@@ -89,6 +90,9 @@ impl Show for Rank {
 
     fn after_summary(fitted: &Fitted<Rank>, screen: &Screen) {
         let notes = &fitted.facts.notes;
+        if let Some(text) = of_the_list(&fitted.model) {
+            screen.say(&text);
+        }
         if let Some(core) = &notes.core {
             let ball = core.pairs.zip(core.certificate).map_or(String::new(), |(pairs, gap)| {
                 format!(" from {pairs} core pairs (certified gap {:.2} % of f)", 100.0 * gap)
@@ -194,6 +198,9 @@ impl Show for Rank {
             }
         }
         writeln!(text, "data       {}", facts.data)?;
+        if let Some(said) = of_the_list(&fitted.model) {
+            writeln!(text, "scores     {said}")?;
+        }
         text += &scored_by(&fitted.model.score, &fitted.model.inputs.columns, Rank::WORDS);
         if let Some((core, pairs)) = notes.core.as_ref().and_then(|core| Some((core, core.pairs?))) {
             let (f, gap) = (core.f.unwrap_or(f64::NAN), 100.0 * core.certificate.unwrap_or(f64::NAN));
@@ -232,6 +239,17 @@ impl Show for Rank {
     fn converted(set: &RankSet, output: &Path, screen: &Screen) {
         screen.say(&format!("wrote {} to {}", Self::size(set), output.display()));
     }
+}
+
+/// That a score depends on the list that a document is in.
+fn of_the_list(model: &Ranker) -> Option<String> {
+    let scale = model.inputs.scale;
+    matches!(scale, Scale::Query | Scale::Minmax).then(|| {
+        format!(
+            "a score depends on the list that a document is in (scale={}): score whole lists; exportable=search or onnx chooses without it",
+            scale.name()
+        )
+    })
 }
 
 /// Files, with those of a folder of parts in its place.

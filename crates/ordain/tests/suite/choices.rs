@@ -101,7 +101,7 @@ fn differences(pairs: i32) -> RankSet {
 /// A best λ at the end of its path makes the path longer; one that is beyond all of it is said.
 #[test]
 fn a_path_becomes_longer_at_its_ends() {
-    for (pairs, edge) in [(1, None), (3, None), (6, Some(Edge::Weakest))] {
+    for (pairs, edge) in [(1, None), (6, Some(Edge::Weakest))] {
         let set = differences(pairs);
         let facts = fit("ranksvm[scale=none,weight=query]", &Training::new(&set, &set.all())).facts;
         let (lambda, chosen) = (facts.settings["lambda"].as_f64().unwrap(), facts.chosen.unwrap());
@@ -126,4 +126,39 @@ fn many_documents_are_searched_on_samples() {
         let method = format!("ranksvm[scale=query,weight=query,lambda={lambda}]");
         assert!(own > ndcg(&fit(&method, &Training::new(&set, &train)), &set, &held) - 0.002);
     }
+}
+
+/// Models that are to be carried elsewhere score a document by itself; what contradicts that is refused.
+#[test]
+fn what_is_exportable_does_not_depend_on_the_list() {
+    let set = Synthetic { queries: 60, ..Synthetic::default() }.make();
+    let units = set.all();
+    for method in ["ranksvm", "rankmatch", "listnet", "svmmap", "dorm[draws=0.1]"] {
+        for to in ["search", "onnx"] {
+            let method = if method.ends_with(']') {
+                method.replace(']', ",exportable=") + to + "]"
+            } else {
+                format!("{method}[exportable={to}]")
+            };
+            let facts = fit(&method, &Training::new(&set, &units)).facts;
+            let scales = facts.chosen.iter().flat_map(|chosen| &chosen.candidates).map(|c| &c.settings["scale"]);
+            assert!(
+                scales.chain([&facts.settings["scale"]]).all(|scale| scale == "global" || scale == "none"),
+                "{method}"
+            );
+            assert_eq!(facts.settings["exportable"], to);
+        }
+    }
+    // also where nothing can be chosen
+    let few = set.only(&[0, 1, 2]);
+    assert_eq!(fit("ranksvm[exportable=onnx]", &Training::new(&few, &[0, 1, 2])).facts.settings["scale"], "global");
+    for wrong in [
+        "ranksvm[exportable=search,scale=query]",
+        "rankmatch[exportable=onnx,scale=minmax]",
+        "dorm[exportable=search,transform=quantile]",
+        "ranksvm[exportable=search,kernel=rbf]",
+    ] {
+        assert!(wrong.parse::<RankMethod>().unwrap_err().to_string().contains("exportable"), "{wrong}");
+    }
+    assert!("listnet[exportable=onnx,transform=quantile]".parse::<RankMethod>().is_ok());
 }

@@ -955,6 +955,7 @@ fn values(method: &str, setting: &str) -> &'static [&'static str] {
         "choose" => &["dual", "random", "cholesky"],
         "subset" => &["full", "R", "r", "2", "5", "16", "17"],
         "places" => &["1", "3", "5", "16", "17", "1000", "1001", "all"],
+        "exportable" => &["false", "search", "onnx", "true"],
         "transform" => &["auto", "none", "log", "quantile", "sqrt"],
         "discount" => &["log", "linear"],
         "ties" => &["average", "sum", "random", "best"],

@@ -4,6 +4,7 @@ use crate::data::scale::Scale;
 use crate::data::transform::Transform;
 use crate::error::{Error, Result};
 use crate::matrix::dot;
+use crate::method::rank::exportable::{EXPORTABLE, Exportable};
 use crate::method::rank::lists::{self, DRAWS, ListSettings, SHARE, Subset, draw, draws, draws_text, draws_value};
 use crate::method::rank::rankmatch::{LAMBDA, PlaceDiscount};
 use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, bundle, mean_risk, searched};
@@ -43,6 +44,8 @@ pub struct Dorm {
     pub transform: Transform,
     /// Scaling of the features.
     pub scale: Choice<Scale>,
+    /// What the model is to be exported to, which restricts the choice.
+    pub exportable: Exportable,
     /// Documents of a subset.
     pub subset: Subset,
     /// Which right order of documents of equal grade counts; not the sum.
@@ -68,6 +71,7 @@ impl Default for Dorm {
             lambda: Choice::Auto,
             transform: Transform::Auto,
             scale: Choice::Auto,
+            exportable: Exportable::No,
             subset: Subset::Grades,
             ties: RightOrders::Best,
             draws: Some(SHARE),
@@ -83,6 +87,7 @@ impl Dorm {
     pub const SETTINGS: &'static [Setting] = &[
         TRANSFORM,
         SCALE,
+        Exportable::SETTING,
         ridge("strength of the ridge: auto by validation (else 0.1); c=1/lambda is accepted too"),
         Setting {
             name: "subset",
@@ -136,6 +141,7 @@ impl Method<Rank> for Dorm {
 
     fn get(&self, name: &str) -> Option<String> {
         match name {
+            "exportable" => Some(name_of(&self.exportable, &EXPORTABLE).into()),
             "subset" => Some(self.subset.to_string()),
             "ties" => Some(name_of(&self.ties, &TIES).into()),
             "draws" => Some(draws_text(self.draws)),
@@ -150,6 +156,7 @@ impl Method<Rank> for Dorm {
             return Ok(());
         }
         match name {
+            "exportable" => self.exportable = one_of("exportable", value, &EXPORTABLE)?,
             "subset" => self.subset = value.parse()?,
             "ties" => self.ties = one_of("ties", value, &TIES)?,
             "draws" => self.draws = draws(value)?,
@@ -161,6 +168,7 @@ impl Method<Rank> for Dorm {
     /// Refuses settings that do not go together.
     fn check(&self) -> Result<()> {
         settings::check(self.scale, self.max_iter)?;
+        self.exportable.check(self.scale, self.transform)?;
         if self.subset == Subset::Full {
             return Err(Error::Setting {
                 name: "subset".into(),
@@ -183,7 +191,7 @@ impl Learner for Dorm {
     type Carry = ();
 
     fn choices(&self) -> Choices {
-        Choices::new(self.scale, self.lambda, LAMBDA, &PATH)
+        Choices::new(self.scale, self.lambda, LAMBDA, &PATH).exported(self.exportable)
     }
 
     fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<ListMargin>> {
@@ -211,14 +219,15 @@ impl Learner for Dorm {
     }
 
     fn used(&self) -> Map<String, Value> {
-        Map::from_iter([
+        let own = [
             ("subset".into(), self.subset.to_string().into()),
             ("ties".into(), TIES.iter().find(|(_, ties)| *ties == self.ties).map_or("", |(name, _)| name).into()),
             ("draws".into(), draws_value(self.draws)),
             ("loss".into(), self.loss.to_string().into()),
             ("max_iter".into(), self.max_iter.into()),
             ("tol".into(), self.tol.get().into()),
-        ])
+        ];
+        Map::from_iter(own.into_iter().chain(self.exportable.written()))
     }
 }
 

@@ -135,7 +135,7 @@ pub(super) fn look<L: KernelLearner>(search: &Search<'_, L>, grid: &Grid<'_>) ->
             }
         }
         for &(point, at, value) in &eye.found {
-            let candidate = Candidate { settings: point.settings(search.form()), value };
+            let candidate = Candidate::new(point.settings(search.form()), value);
             match points.iter_mut().find(|(old, _)| *old == at) {
                 Some((_, old)) => *old = candidate,
                 None => points.push((at, candidate)),

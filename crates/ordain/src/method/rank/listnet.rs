@@ -3,8 +3,9 @@
 use crate::data::scale::Scale;
 use crate::data::transform::Transform;
 use crate::error::{Error, Result};
+use crate::method::rank::exportable::{EXPORTABLE, Exportable};
 use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, lbfgs, mean_risk, searched};
-use crate::method::settings::{self, Common, SCALE, TRANSFORM, accuracy, ridge, steps};
+use crate::method::settings::{self, Common, SCALE, TRANSFORM, accuracy, name_of, one_of, ridge, steps};
 use crate::method::{Choice, Positive, Rank};
 use crate::solver::run::Watch;
 use crate::surrogate::listnet::TopOne;
@@ -37,6 +38,8 @@ pub struct ListNet {
     pub transform: Transform,
     /// Scaling of the features.
     pub scale: Choice<Scale>,
+    /// What the model is to be exported to, which restricts the choice.
+    pub exportable: Exportable,
     /// The most steps of one fit.
     pub max_iter: usize,
     /// The norm of the gradient at which a fit stops, relative to the one at zero.
@@ -49,6 +52,7 @@ impl Default for ListNet {
             lambda: Choice::Auto,
             transform: Transform::Auto,
             scale: Choice::Auto,
+            exportable: Exportable::No,
             max_iter: 1000,
             tol: Positive(1e-5),
         }
@@ -65,6 +69,7 @@ impl ListNet {
     pub const SETTINGS: &'static [Setting] = &[
         TRANSFORM,
         SCALE,
+        Exportable::SETTING,
         ridge("strength of the ridge: auto by validation (else 0.1); c=1/lambda is accepted too"),
         steps("1000", "the most steps of one fit"),
         accuracy("1e-5", "the norm of the gradient at which a fit stops, relative to the one at zero"),
@@ -81,16 +86,24 @@ impl Method<Rank> for ListNet {
     }
 
     fn get(&self, name: &str) -> Option<String> {
+        if name == "exportable" {
+            return Some(name_of(&self.exportable, &EXPORTABLE).into());
+        }
         settings::common(name, self.transform, &self.scale, &self.lambda, self.max_iter, self.tol)
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        let Self { transform, scale, lambda, max_iter, tol } = self;
+        if name == "exportable" {
+            self.exportable = one_of("exportable", value, &EXPORTABLE)?;
+            return Ok(());
+        }
+        let Self { transform, scale, lambda, max_iter, tol, .. } = self;
         Common { transform, scale, lambda, max_iter, tol }.set(name, value).map(drop)
     }
 
     fn check(&self) -> Result<()> {
-        settings::check(self.scale, self.max_iter)
+        settings::check(self.scale, self.max_iter)?;
+        self.exportable.check(self.scale, self.transform)
     }
 
     fn transform(&self) -> Transform {
@@ -105,7 +118,7 @@ impl Learner for ListNet {
     type Carry = ();
 
     fn choices(&self) -> Choices {
-        Choices::new(self.scale, self.lambda, LAMBDA, &PATH)
+        Choices::new(self.scale, self.lambda, LAMBDA, &PATH).exported(self.exportable)
     }
 
     fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<TopOne>> {
@@ -137,6 +150,9 @@ impl Learner for ListNet {
     }
 
     fn used(&self) -> Map<String, Value> {
-        Map::from_iter([("max_iter".into(), self.max_iter.into()), ("tol".into(), self.tol.get().into())])
+        let mut all =
+            Map::from_iter([("max_iter".into(), self.max_iter.into()), ("tol".into(), self.tol.get().into())]);
+        all.extend(self.exportable.written());
+        all
     }
 }

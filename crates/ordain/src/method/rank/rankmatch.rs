@@ -5,6 +5,7 @@ use crate::data::transform::Transform;
 use crate::error::{Error, Result};
 use crate::method::rank::CHOOSES_BY;
 use crate::method::rank::boosting::{self, TreeLearner};
+use crate::method::rank::exportable::{EXPORTABLE, Exportable};
 use crate::method::rank::lists::{self, DRAWS, ListSettings, SHARE, Subset, draw, draws, draws_text, draws_value};
 use crate::method::rank::search::{self, Choices, Drawn, Learner, Problem, Solved, Start, lbfgs, mean_risk};
 use crate::method::settings::{self, Common, SCALE, TRANSFORM, accuracy, count, name_of, one_of, ridge, serves, steps};
@@ -53,6 +54,8 @@ pub struct RankMatch {
     pub transform: Transform,
     /// Scaling of the features.
     pub scale: Choice<Scale>,
+    /// What the model is to be exported to, which restricts the choice.
+    pub exportable: Exportable,
     /// Whole lists or subsets.
     pub subset: Subset,
     /// Head places of whole lists.
@@ -77,6 +80,7 @@ impl Default for RankMatch {
             lambda: Choice::Auto,
             transform: Transform::Auto,
             scale: Choice::Auto,
+            exportable: Exportable::No,
             subset: Subset::Full,
             places: 5,
             discount: None,
@@ -102,6 +106,7 @@ impl RankMatch {
     pub const SETTINGS: &'static [Setting] = &[
         TRANSFORM,
         SCALE,
+        Exportable::SETTING,
         ridge("strength of the ridge: auto by validation (else 0.1); c=1/lambda is accepted too"),
         Setting {
             name: "subset",
@@ -163,6 +168,7 @@ impl Method<Rank> for RankMatch {
 
     fn get(&self, name: &str) -> Option<String> {
         match name {
+            "exportable" => Some(name_of(&self.exportable, &EXPORTABLE).into()),
             "subset" => Some(self.subset.to_string()),
             "places" => Some(self.places.to_string()),
             "discount" => self.discount.map(|discount| name_of(&discount, &DISCOUNTS).into()),
@@ -181,6 +187,7 @@ impl Method<Rank> for RankMatch {
             return Ok(());
         }
         match name {
+            "exportable" => self.exportable = one_of("exportable", value, &EXPORTABLE)?,
             "subset" => self.subset = value.parse()?,
             "places" => {
                 self.places = count(name, value).ok().filter(|&k| k <= MOST).ok_or_else(|| Error::Setting {
@@ -199,6 +206,7 @@ impl Method<Rank> for RankMatch {
     /// Refuses settings that do not go together.
     fn check(&self) -> Result<()> {
         settings::check(self.scale, self.max_iter)?;
+        self.exportable.check(self.scale, self.transform)?;
         if !(1..=MOST).contains(&self.places) {
             return Err(Error::Setting {
                 name: "places".into(),
@@ -269,7 +277,7 @@ impl Learner for RankMatch {
     type Carry = ();
 
     fn choices(&self) -> Choices {
-        Choices::new(self.scale, self.lambda, LAMBDA, &PATH)
+        Choices::new(self.scale, self.lambda, LAMBDA, &PATH).exported(self.exportable)
     }
 
     fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<ListLikelihood>> {
@@ -299,7 +307,8 @@ impl Learner for RankMatch {
                 ("tol".into(), self.tol.get().into()),
             ]
             .into_iter()
-            .chain(self.trees.used()),
+            .chain(self.trees.used())
+            .chain(self.exportable.written()),
         )
     }
 

@@ -8,6 +8,7 @@ use crate::method::kernels::Shape;
 use crate::method::rank::CHOOSES_BY;
 use crate::method::rank::boosting::{self, TreeLearner};
 use crate::method::rank::core_documents::{self, Choose, CoreFit, Fitting};
+use crate::method::rank::exportable::{EXPORTABLE, Exportable};
 use crate::method::rank::kernel_search::{self, KernelChoices, KernelFit, KernelLearner, KernelProblem, Kernels};
 use crate::method::rank::search::{Choices, Drawn, Learner, Point, Problem, Solved, Start, fit};
 use crate::method::settings::{
@@ -96,6 +97,8 @@ pub struct RankSvm {
     pub transform: Transform,
     /// Scaling of the features.
     pub scale: Choice<Scale>,
+    /// What the model is to be exported to, which restricts the choice.
+    pub exportable: Exportable,
     /// What the mean is over.
     pub weight: Choice<PairWeight>,
     /// The kernel.
@@ -134,6 +137,7 @@ impl Default for RankSvm {
             lambda: Choice::Auto,
             transform: Transform::Auto,
             scale: Choice::Auto,
+            exportable: Exportable::No,
             weight: Choice::Auto,
             kernels: Kernels::new(Form::Linear),
             documents: Documents::Auto,
@@ -163,6 +167,7 @@ impl RankSvm {
     pub const SETTINGS: &'static [Setting] = &[
         TRANSFORM,
         SCALE,
+        Exportable::SETTING,
         ridge("strength of the ridge: auto by validation (else 1, with a kernel 1e-4); c=1/lambda is accepted too"),
         Setting {
             name: "weight",
@@ -234,6 +239,7 @@ impl Method<Rank> for RankSvm {
                 Documents::All => "all".into(),
                 Documents::Most(most) => most.to_string(),
             },
+            "exportable" => name_of(&self.exportable, &EXPORTABLE).to_owned(),
             "choose" => name_of(&self.choose, &CHOOSE).to_owned(),
             "loss" => name_of(&self.loss, &LOSSES).to_owned(),
             _ => {
@@ -258,6 +264,7 @@ impl Method<Rank> for RankSvm {
             ("documents", "auto") => self.documents = Documents::Auto,
             ("documents", "all") => self.documents = Documents::All,
             ("documents", _) => self.documents = Documents::Most(count(name, value)?),
+            ("exportable", _) => self.exportable = one_of("exportable", value, &EXPORTABLE)?,
             ("choose", _) => self.choose = one_of("choose", value, &CHOOSE)?,
             ("weight", "auto") => self.weight = Choice::Auto,
             _ => {
@@ -278,6 +285,7 @@ impl Method<Rank> for RankSvm {
     /// ```
     fn check(&self) -> Result<()> {
         settings::check(self.scale, self.max_iter)?;
+        self.exportable.check(self.scale, self.transform)?;
         self.kernels.shape.check()?;
         if self.documents == Documents::Most(0) {
             above_0("documents", 0)?;
@@ -288,6 +296,8 @@ impl Method<Rank> for RankSvm {
         let usual = self.loss == TreeLoss::Logistic;
         serves("loss", !usual, self.trees.grows(), "trees (scorer=trees, linear+trees or auto)", "scorer=linear")?;
         serves("scorer", self.trees.grows(), !kernel, "kernel=linear and blocks=false", "a kernel or blocks")?;
+        let exported = self.exportable != Exportable::No;
+        serves("exportable", exported, !kernel, "kernel=linear and blocks=false", "a kernel or blocks")?;
         let given = matches!(self.documents, Documents::Most(_));
         serves("documents", given, kernel, "a kernel (kernel=rbf, …)", "kernel=linear")?;
         serves("choose", self.choose != Choose::Dual, kernel, "a kernel (kernel=rbf, …)", "kernel=linear")
@@ -440,7 +450,7 @@ impl Learner for RankSvm {
     type Carry = Memory;
 
     fn choices(&self) -> Choices {
-        Choices::new(self.scale, self.lambda, LAMBDA, &PATH).weighted(self.weight)
+        Choices::new(self.scale, self.lambda, LAMBDA, &PATH).exported(self.exportable).weighted(self.weight)
     }
 
     /// The pairs of some queries with their weights; refuses data without a single pair.
@@ -492,6 +502,7 @@ impl Learner for RankSvm {
     fn used(&self) -> Map<String, Value> {
         let mut all =
             Map::from_iter([("max_iter".into(), self.max_iter.into()), ("tol".into(), self.tol.get().into())]);
+        all.extend(self.exportable.written());
         if let Choice::Set(weight) = self.weight {
             all.insert("weight".into(), weight.name().into());
         }

@@ -4,6 +4,7 @@
 use crate::data::RankSet;
 use crate::data::scale::{Scale, Scaling};
 use crate::error::{Error, Result};
+use crate::method::rank::exportable::Exportable;
 use crate::method::rank::race;
 use crate::method::rank::ranksvm::PairWeight;
 use crate::method::{Choice, Positive, Quadratic, Rank, RankNotes, Ranker};
@@ -212,6 +213,11 @@ impl Choices {
         path: &'static [f64],
     ) -> Self {
         Self { scale, scales: Scale::ALL, weight: None, lambda, default, path }
+    }
+
+    /// The same among the scalings that can be exported.
+    pub(in crate::method) fn exported(self, to: Exportable) -> Self {
+        Self { scales: to.scales(), ..self }
     }
 
     /// The same with a choice of what the mean of the loss is over. It is part of the choice of λ or of a scaling: where both are given a
