@@ -475,8 +475,8 @@ class RankSVM(TreeRanker):
     ```text
     lambda/2 |w|² + mean over queries of mean over pairs (i better than j) of ½ max(0, 1 - w·(x_i - x_j))²
     ```
-    With `weight="pair"` every pair of all queries counts alike; `"auto"` chooses by validation. Cost O(n log n) per query and step. Parameters are
-    those of `ordain fit ranksvm --help`.
+    With `weight="pair"` every pair of all queries counts alike; `"auto"` chooses by validation. Cost O(n log n) per
+    query and step. Parameters are those of `ordain fit ranksvm --help`.
 
     >>> from ordain import RankSVM, make_ranking
     >>> X, y, qid = make_ranking(seed=1)

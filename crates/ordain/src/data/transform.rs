@@ -388,7 +388,7 @@ mod tests {
             let x = Features::Dense(Matrix::new(values.clone(), 1));
             let learned = runs::columns(&x, &rows, |_, runs| column(how, runs)).remove(0);
             prop_assert!(learned.fits());
-            prop_assert_eq!(learned.apply(0.0), 0.0);
+            prop_assert_eq!(learned.apply(0.0).to_bits(), 0);
             let mut sorted: Vec<f32> = values.into_iter().chain(others).collect();
             sorted.sort_by(f32::total_cmp);
             let made: Vec<f32> = sorted.iter().map(|&x| learned.apply(x)).collect();

@@ -49,9 +49,9 @@ impl Journal {
             ("reports".to_owned(), self.finished.iter().flat_map(|(_, r)| report(r)).collect()),
         ];
         // fits of parts of the data may have parameters of their own
-        let sizes = || self.finished.iter().map(|(theta, _)| theta.len() as f64);
+        let sizes = || self.finished.iter().map(|(theta, _)| theta.len());
         if sizes().zip(sizes().skip(1)).any(|(a, b)| a != b) {
-            state.push(("sizes".to_owned(), sizes().collect()));
+            state.push(("sizes".to_owned(), sizes().map(|size| size as f64).collect()));
         }
         if self.finished.iter().any(|(_, r)| r.rounds.is_some()) {
             let rounds = |r: &Report| r.rounds.map_or(-1.0, |rounds| rounds as f64);

@@ -52,7 +52,7 @@ fn a_kernel_of_edges_is_the_linear_problem_on_its_cholesky_factor() {
         ("matchmap", "null=true,tol=1e-8,max_iter=2000,marginals=exact"),
         ("matchmargin", "null=true,tol=1e-6,max_iter=2000,calibrate=false"),
     ] {
-        let rest = format!("scale=none,lambda=0.01,{rest}");
+        let rest = format!("transform=none,scale=none,lambda=0.01,{rest}");
         let by_kernel = fit(&format!("{method}[kernel=rbf,gamma=1,{rest}]"), &set, &set.all());
         let by_factor = fit(&format!("{method}[{rest}]"), &explicit, &explicit.all());
         let (a, b) = (by_kernel.facts.report.objective, by_factor.facts.report.objective);

@@ -42,7 +42,7 @@ fn a_kernel_is_the_linear_problem_on_its_cholesky_factor() {
     let yes = (0..m).map(|i| set.yes(i).to_vec()).collect();
     let explicit = LabelSet::new(Features::Dense(Matrix::new(seen, r)), columns, set.labels.clone(), yes).unwrap();
     for rest in ["core=1,link_lambda=0.01", "core=1,link_lambda=0.01,trainer=margin,max_iter=2000"] {
-        let rest = format!("features=direct,scale=none,lambda=0.01,tol=1e-6,{rest}");
+        let rest = format!("transform=none,features=direct,scale=none,lambda=0.01,tol=1e-6,{rest}");
         let by_kernel = fit(&format!("cstar[kernel=rbf,gamma=1,{rest}]"), &set);
         let by_factor = fit(&format!("cstar[{rest}]"), &explicit);
         let (a, b) = (by_kernel.facts.report.objective, by_factor.facts.report.objective);

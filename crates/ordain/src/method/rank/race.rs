@@ -294,7 +294,7 @@ impl<L: Learner> Race<'_, '_, L> {
             }
         }
         for at in level {
-            let Some(place) = path.iter().position(|&lambda| lambda == at.lambda) else { continue };
+            let Some(place) = path.iter().position(|lambda| lambda.to_bits() == at.lambda.to_bits()) else { continue };
             let around = place.saturating_sub(COARSE - 1)..(place + COARSE).min(path.len());
             let Some(n) = self.tried.iter().position(|tried| tried.at == at) else { continue };
             self.also(n, path[around].iter().copied())?;
