@@ -26,7 +26,8 @@ from sklearn.preprocessing import StandardScaler  # noqa: E402
 from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 
 NAMES = ["sea", "sand", "snow", "tree", "sky", "car"]
-FAST = {"lambda_": 1e-3, "link_lambda": 1e-3}
+FIXED = {"lambda_": 1e-3, "link_lambda": 1e-3}
+FAST = {**FIXED, "features": "scores"}
 
 
 def scenes(n=240, d=5, labels=6, size=None, seed=0):
@@ -571,7 +572,7 @@ def test_wrong_questions(tiny, tiny_margin):
 def test_reasons_add_up(data):
     X, Y = data
     for features in ("scores", "direct", "both"):
-        model = CStar(core=2, features=features, **FAST).fit(X, Y)
+        model = CStar(core=2, features=features, **FIXED).fit(X, Y)
         scores = model.label_scores(X)
         said = model.explain(X, 3, above="2", below="0")
         own = ~said["link"]
@@ -751,7 +752,7 @@ def test_an_interrupt_leaves_the_best_so_far():
 def test_scores_that_the_data_give(data):
     X, Y = data
     frame = pd.DataFrame(X @ np.ones((5, 6)) + 3 * Y, columns=[f"score_{name}" for name in NAMES])
-    model = CStar(features="given", core=1, **FAST).fit(frame, pd.DataFrame(Y, columns=NAMES))
+    model = CStar(features="given", core=1, **FIXED).fit(frame, pd.DataFrame(Y, columns=NAMES))
     assert model.score(frame, Y) == 1
     with pytest.raises(ValueError, match="score_0"):
         CStar(features="given").fit(X, Y)
@@ -969,3 +970,21 @@ def test_pandas_gaps_are_unknown_and_unnamed_columns_are_told(data):
     assert one._model.to_bytes() == two._model.to_bytes()
     with pytest.warns(UserWarning, match="in the order of classes_"):
         one.score(X, Y)
+
+
+def test_a_decision_is_taken_at_prediction_too(data):
+    X, Y = data
+    model = CStar(core=2, decide="hamming", **FAST).fit(X, Y)
+    likely = model.predict_proba(X) > 0.5
+    assert np.array_equal(model.predict(X), likely)
+    by_f1 = model.predict(X, decide="f1")
+    assert np.array_equal(CStar(core=2, **FAST).fit(X, Y).predict(X), by_f1)
+    assert by_f1.sum() >= likely.sum()
+    names = model.predict_labels(X, decide="f1")
+    assert [len(row) for row in names] == by_f1.sum(axis=1).tolist()
+    with pytest.raises(ValueError, match="tuned at the fit"):
+        model.predict(X, decide="threshold")
+    with pytest.raises(ValueError, match="decide"):
+        model.predict(X, decide="f2")
+    with pytest.raises(ValueError, match="trainer=margin"):
+        CStar(trainer="margin", decide="f1").fit(X, Y)

@@ -95,7 +95,8 @@ impl Show for Annotate {
         let size = settings.get("core").and_then(Value::as_array).map(Vec::len);
         match size {
             Some(0) if facts.asked.get("core") != Some(&"auto".into()) => {
-                settings.retain(|name, _| name == "lambda"); // no core was asked for: links have no settings
+                // no core was asked for: links have no settings
+                settings.retain(|name, _| name == "lambda" || name == "features");
             }
             Some(size) => {
                 settings.insert("core".into(), size.into());
@@ -116,7 +117,7 @@ impl Show for Annotate {
             Trainer::Likelihood if !model.star.core().is_empty() && auto => "try `fit independent`",
             Trainer::Likelihood if !model.star.core().is_empty() => "try core=auto, or `fit independent`",
             Trainer::Likelihood if is("features", "scores") => {
-                "the classifiers alone rank as well; features=direct or both may help"
+                "the classifiers alone rank as well; features=direct may help"
             }
             Trainer::Likelihood => "the classifiers alone rank as well; features=scores may help",
         };
@@ -281,6 +282,12 @@ impl Show for Annotate {
         }
         let count = shown.labels_per_item;
         writeln!(text, "labels     {} on a usual item, {} to {} on nine of ten", count.median, count.low, count.high)?;
+        let threshold = model.threshold.map_or(String::new(), |t| format!(": labels above {t:.4}"));
+        let decide = facts.settings.get("decide").and_then(Value::as_str).unwrap_or("count");
+        writeln!(text, "decides    by {decide}{threshold}")?;
+        if let Some(t) = notes.temperature {
+            writeln!(text, "temperature {t:.4}: scores are divided by it, as held-out items say")?;
+        }
         writeln!(text, "data       {}", facts.data)?;
         let classifiers = (!model.own.is_empty()).then_some(&model.classifiers.score);
         for score in model.direct.iter().chain(classifiers).filter_map(Score::expansion) {

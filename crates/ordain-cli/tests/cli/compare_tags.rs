@@ -17,7 +17,7 @@ fn scenes() -> Place {
     place
 }
 
-const FIXED: &str = "cstar[lambda=0.001,link_lambda=0.001]";
+const FIXED: &str = "cstar[lambda=0.001,link_lambda=0.001,features=scores]";
 
 #[test]
 fn train_and_test() {
@@ -143,7 +143,15 @@ fn missing_values_are_filled_from_the_training_part() {
         format!("i{i},{size},{},{}\n", i % 3, ["a", "b;c"][i % 2])
     };
     place.write("t.csv", &("id,size,shade,labels\n".to_owned() + &(0..60).map(row).collect::<String>()));
-    let words = ["compare", "independent[lambda=0.01]", "--cv", "3", &place.at("t.csv"), "--json", "--metric=bep"];
+    let words = [
+        "compare",
+        "independent[lambda=0.01,features=scores]",
+        "--cv",
+        "3",
+        &place.at("t.csv"),
+        "--json",
+        "--metric=bep",
+    ];
     ordain(&words).code(1).silent();
     for rule in ["--missing=zero", "--missing=mean"] {
         check(&well(&[&words[..], &[rule]].concat()).json(), 1, 3);
@@ -199,7 +207,9 @@ fn the_demo_shows_what_links_are_worth() {
 #[test]
 fn folds_of_values_are_all_numbers() {
     let place = scenes();
-    let value = well(&["compare", "independent[lambda=0.01]", "--cv", "3", &place.at("test.arff"), "--json"]).json();
+    let value =
+        well(&["compare", "independent[lambda=0.01,features=scores]", "--cv", "3", &place.at("test.arff"), "--json"])
+            .json();
     let metrics: Vec<&str> = value["methods"][0]["metrics"].as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(metrics, ["bep", "bep_learned", "p@5", "ap", "rankloss", "f1"]);
     assert!(value["methods"][0]["metrics"]["bep"]["folds"].as_array().unwrap().iter().all(Value::is_number));
@@ -209,7 +219,7 @@ fn folds_of_values_are_all_numbers() {
 fn fits_that_ended_early_are_named() {
     let place = scenes();
     let (train, test) = (place.at("train.arff"), place.at("test.arff"));
-    let method = "independent[lambda=0.001,max_iter=1,tol=1e-9]";
+    let method = "independent[lambda=0.001,max_iter=1,tol=1e-9,features=scores]";
     let done = well(&["compare", method, "--cv", "3", &train]);
     let early = |fold: usize| format!("warning: {method}, fold {fold}: max_iter=1 was reached at a relative gradient");
     assert!(done.err.contains(&early(0)) && done.err.contains(&early(2)), "{}", done.err);
@@ -223,7 +233,8 @@ fn fits_that_ended_early_are_named() {
 fn questions_are_asked_in_every_fold() {
     let place = scenes();
     let train = place.at("train.arff");
-    let words = ["compare", "independent[lambda=0.001]", FIXED, "--questions", "5,1", "--cv", "4", &train];
+    let words =
+        ["compare", "independent[lambda=0.001,features=scores]", FIXED, "--questions", "5,1", "--cv", "4", &train];
     let value = well(&[&words[..], &["--json", "--metric=bep", "--threads=1"]].concat()).json();
     assert_eq!((value["methods"].as_array().unwrap().len(), &value["folds"]), (2, &4.into()));
     for method in value["methods"].as_array().unwrap() {

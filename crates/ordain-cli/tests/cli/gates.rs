@@ -325,7 +325,7 @@ fn annotate_on_made_up_data() {
     write_labels(&set.only(&test), &at("test.arff")).unwrap();
     let (train, test) = (at("train.arff").display().to_string(), at("test.arff").display().to_string());
     let methods = [
-        "independent[count_bias=false]",
+        "independent[count_bias=false,features=scores]",
         "independent[features=given,count_bias=false]",
         "cstar[core=5,features=given]",
         "cstar[core=5,features=given,trainer=margin,lambda=0.01,link_lambda=0.001]",

@@ -6,7 +6,7 @@ use ordain::data::{LabelSet, write_labels};
 use ordain::kernel::{Form, Kernel};
 use std::fmt::Write as _;
 
-const METHOD: &str = "cstar[core=1,kernel=given,lambda=0.01,link_lambda=0.01]";
+const METHOD: &str = "cstar[core=1,kernel=given,lambda=0.01,link_lambda=0.01,features=scores]";
 
 /// Items with their ids: files without ids count from 1.
 type Items = Vec<(usize, u32)>;

@@ -17,8 +17,8 @@ fn place() -> Place {
     write_labels(&set.only(&units[..250]), &place.path().join("train.txt")).unwrap();
     write_labels(&set.only(&units[250..]), &place.path().join("test.txt")).unwrap();
     for (method, name) in [
-        ("cstar[core=3,lambda=0.001,link_lambda=0.001]", "star"),
-        ("independent[lambda=0.001]", "plain"),
+        ("cstar[core=3,lambda=0.001,link_lambda=0.001,features=scores]", "star"),
+        ("independent[lambda=0.001,features=scores]", "plain"),
         ("cstar[core=3,trainer=margin,lambda=0.001,link_lambda=0.001]", "margin"),
     ] {
         well(&["fit", method, &place.at("train.txt"), "-o", &place.at(name), "--quiet"]);

@@ -42,7 +42,7 @@ fn columns(set: &LabelSet) -> String {
     text
 }
 
-const FIT: [&str; 3] = ["--set=lambda=0.01", "--set=link_lambda=0.01", "--set=core=2"];
+const FIT: [&str; 4] = ["--set=lambda=0.01", "--set=link_lambda=0.01", "--set=core=2", "--set=features=scores"];
 
 /// A folder with `train.csv`, `test.csv`, `bare.csv` without labels, and a `model.ordain` fitted on the first.
 pub(crate) fn trained() -> Place {
@@ -74,11 +74,38 @@ fn the_json_of_every_command_keeps_its_shape() {
 }
 
 #[test]
+fn a_decision_is_taken_at_prediction_too() {
+    let place = trained();
+    let (model, test) = (place.at("model.ordain"), place.at("test.csv"));
+    let sizes = |how: &[&str]| -> usize {
+        let lines = well(&[&["predict", &model, &test, "--json"], how].concat()).out;
+        let items = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        items.map(|item| item["chosen"].as_array().unwrap().len()).sum()
+    };
+    assert_eq!(sizes(&[]), sizes(&["--decide=f1"]));
+    assert!(sizes(&["--decide=f1"]) > sizes(&["--decide=hamming"]));
+    let of = |how: &str, metric: &str| {
+        let value = well(&["evaluate", &model, &test, "--json", "--metric", metric, "--decide", how]).json();
+        value["metrics"][metric]["mean"].as_f64().unwrap()
+    };
+    assert!(of("f1", "f1") >= of("hamming", "f1") && of("hamming", "hamming") <= of("f1", "hamming"));
+    let refused = |model: &str, how: &str, text: &str| {
+        let done = ordain(&["predict", model, &test, "--decide", how]);
+        assert!(done.code == Some(2) && done.err.contains(text), "{}", done.err);
+    };
+    refused(&model, "threshold", "tuned at the fit");
+    refused(&model, "best", "decide");
+    let margin = place.at("margin.ordain");
+    fit(&place, "cstar", "margin.ordain", &["--set=trainer=margin", "--set=lambda=0.1", "--set=max_iter=20"]);
+    refused(&margin, "f1", "trainer=margin");
+}
+
+#[test]
 fn a_fit_says_what_was_chosen() {
     let place = trained();
     let done = fit(&place, "cstar", "new.ordain", &[]).silent();
     for text in
-        ["chosen of 7 by bep on 18 items: lambda=", "core=", "link_lambda=", "cstar: 90 items, 9 labels; objective"]
+        ["chosen of 10 by bep on 18 items: lambda=", "core=", "link_lambda=", "cstar: 90 items, 9 labels; objective"]
     {
         assert!(done.err.contains(text), "no {text:?} in\n{}", done.err);
     }
@@ -104,10 +131,10 @@ fn a_fit_says_what_is_odd_about_the_items() {
     }
     let train = place.write("train.csv", &text);
     let words = ["fit", "independent", &train, "-o", &place.at("m.ordain"), "--labels=sea,sky,snow"];
-    let done = well(&[&words[..], &["--set=lambda=0.01"]].concat());
+    let done = well(&[&words[..], &["--set=lambda=0.01", "--set=features=scores"]].concat());
     let done = done.says("10 of 30 items have no label").says("1 of 3 labels are on no training item (snow)");
     assert!(!done.err.contains("chosen"), "nothing was left to choose:\n{}", done.err);
-    let steps = ["--set=lambda=0.01", "--set=max_iter=1", "--set=tol=1e-9"];
+    let steps = ["--set=lambda=0.01", "--set=max_iter=1", "--set=tol=1e-9", "--set=features=scores"];
     well(&[&words[..], &steps].concat()).says("max_iter=1 was reached at a relative gradient").says("max_iter=2 helps");
     let value = well(&["inspect", &train, "--labels=sea,sky,snow", "--json"]).json();
     assert_eq!((&value["bare_items"], &value["silent_labels"]), (&10.into(), &json!(["snow"])));
@@ -127,7 +154,7 @@ fn what_was_chosen_stands_apart_from_the_core_of_the_model() {
     assert_eq!(done.err.contains("core of the model: "), size > 0);
     assert!(well(&["inspect", &place.at("m.ordain")]).out.contains(&format!("core={size} (")));
     let done = fit(&place, "cstar[core=0]", "m.ordain", &[]);
-    assert!(!done.err.contains("core") && !done.err.contains("link_lambda"), "{}", done.err);
+    assert!(!done.err.contains(" core") && !done.err.contains("link_lambda"), "{}", done.err);
 }
 
 #[test]
@@ -150,7 +177,8 @@ fn counts_of_silent_labels_and_unknown_items_are_of_the_items_fitted_on() {
 fn a_model_below_the_classifiers_is_said() {
     let place = trained();
     // so strong a ridge leaves nothing of what classifiers say
-    let margin = ["--set=trainer=margin", "--set=lambda=1000", "--set=core=2", "--set=max_iter=5"];
+    let margin =
+        ["--set=trainer=margin", "--set=lambda=1000", "--set=link_lambda=0.01", "--set=core=2", "--set=max_iter=5"];
     let done = fit(&place, "cstar", "m.ordain", &margin);
     done.says("of a classifier for each label alone; trainer=likelihood is the better trainer");
 }
@@ -210,7 +238,7 @@ fn what_is_measured_and_what_was_told() {
     for text in [
         "bep: the model is told the true number of labels of each item",
         "bep_learned: the model ranks labels without being told; the first k of that ranking are counted",
-        "f1: by the number of labels that the model itself chose",
+        "f1: by the labels that the model itself chose",
         "p@5, ap, rankloss: by the ranking of labels",
     ] {
         assert!(done.out.contains(text), "no {text:?} in\n{}", done.out);
@@ -330,7 +358,7 @@ fn inspect_shows_core_links_and_counts() {
     assert_eq!(value["core"].as_array().unwrap().len(), 2);
     assert_eq!(value["links"].as_array().unwrap().len(), 8 + 7, "each pair once");
     assert!(value["core"][0].is_string());
-    fit(&place, "independent", "alone.ordain", &["--set=lambda=0.01"]);
+    fit(&place, "independent", "alone.ordain", &["--set=lambda=0.01", "--set=features=scores"]);
     assert!(well(&["inspect", &place.at("alone.ordain")]).out.contains("core       none"));
     let done = well(&["inspect", &place.at("test.csv")]);
     golden("tags_inspect_data.txt", &calm_text(&done.out, place.path()));

@@ -317,10 +317,10 @@ fn annotators_with_trees_see_products() {
         let (ready, metric) = (fitted.model.prepare(&set).unwrap(), "bep".parse::<Metric>().unwrap());
         fitted.model.evaluate(&ready, test, &[metric], &Convention::STANDARD).unwrap().mean(0)
     };
-    let linear = bep(&annotator("independent[lambda=0.01]", &set, train));
+    let linear = bep(&annotator("independent[lambda=0.01,features=scores]", &set, train));
     for method in [
-        "independent[lambda=0.01,scorer=trees,rounds=60,leaves=7,rate=0.2,column_share=1]",
-        "cstar[lambda=0.01,link_lambda=0.01,scorer=trees,rounds=60,leaves=7,rate=0.2,column_share=1]",
+        "independent[lambda=0.01,features=scores,scorer=trees,rounds=60,leaves=7,rate=0.2,column_share=1]",
+        "cstar[lambda=0.01,link_lambda=0.01,features=scores,scorer=trees,rounds=60,leaves=7,rate=0.2,column_share=1]",
     ] {
         let fitted = annotator(method, &set, train);
         let trees = bep(&fitted);

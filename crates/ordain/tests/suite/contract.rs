@@ -7,7 +7,7 @@ use ordain::data::synthetic::{Linkage, Scenes, Synthetic};
 use ordain::data::{Columns, LabelSet, MatchSet, Missing, Problem, RankSet, Truth};
 use ordain::matrix::{Features, Matrix};
 use ordain::method::{
-    Annotate, AnyMethod, BallRank, CStar, Choice, Documents, Dorm, LabelLoss, LabelPrediction, Match, MatchMap,
+    Annotate, AnyMethod, BallRank, CStar, Choice, Decide, Documents, Dorm, LabelLoss, LabelPrediction, Match, MatchMap,
     MatchMargin, MatchMethod, MatchPrediction, Rank, RankMatch, RankMethod, RankSvm, Subset,
 };
 use ordain::metric::{Convention, evaluate};
@@ -437,12 +437,13 @@ fn models_from_before_pieces_still_load() {
     assert!(rank.model.inputs.global.is_some() && matches.model.null.is_some());
     close(&scores(&rank, &small())[..5], &RANK_BEFORE);
     close(&annotations(&labels, &scenes())[0].values, &CSTAR_BEFORE);
+    assert_eq!((labels.model.decide, labels.model.threshold), (Decide::Count, None));
     let problem = &matchings(&matches, &registers(true, 25))[0];
     close(problem.probabilities.as_ref().unwrap(), &MATCHMAP_BEFORE);
 }
 
 /// A line for each annotator, in the settings that differ in kind.
-const ANNOTATORS: [&str; 10] = [
+const ANNOTATORS: [&str; 11] = [
     "cstar",
     "independent",
     "cstar[core=auto,features=both,lambda=0.01]",
@@ -453,6 +454,7 @@ const ANNOTATORS: [&str; 10] = [
     "cstar[kernel=auto,core=1,lambda=0.01,link_lambda=0.01]",
     "cstar[kernel=rbf,gamma=1,features=both,core=2,lambda=0.01,link_lambda=0.01]",
     "independent[kernel=laplace,features=direct,trainer=margin,lambda=0.01,max_iter=20]",
+    "independent[decide=threshold,features=scores,lambda=0.01]",
 ];
 
 fn scenes() -> LabelSet {
@@ -976,7 +978,7 @@ fn values(method: &str, setting: &str) -> &'static [&'static str] {
         "trainer" => &["likelihood", "margin"],
         "design" => &["distance", "product", "head", "circle"],
         "order" => &["expected", "best"],
-        "features" => &["scores", "direct", "both", "given"],
+        "features" => &["auto", "scores", "direct", "both", "given"],
         "core" => &[
             "0",
             "1",
@@ -994,6 +996,7 @@ fn values(method: &str, setting: &str) -> &'static [&'static str] {
             "x=y; blue sky ;z",
         ],
         "core_by" => &["joint", "rest"],
+        "decide" => &["f1", "hamming", "count", "threshold"],
         "marginals" => &["auto", "exact", "pruned", "bethe", "sinkhorn", "huber-law", "deepar", "importance", "chain"],
         other => panic!("no values for the setting {other} of {method}"),
     }

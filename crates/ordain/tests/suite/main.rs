@@ -17,6 +17,7 @@ mod diagonals;
 mod document_links;
 mod edge_kernels;
 mod interrupts;
+mod label_choices;
 mod label_kernels;
 mod layering;
 mod lists;

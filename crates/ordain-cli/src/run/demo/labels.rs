@@ -24,7 +24,7 @@ const METHODS: [&str; 4] = [
     "cstar[core=5,features=given]",
     "independent[features=given]",
     "independent[features=given,count_bias=false]",
-    "independent[count_bias=false]",
+    "independent[features=scores,count_bias=false]",
 ];
 
 pub(in crate::run) fn run(folder: &Path, screen: &Screen) -> Result<()> {

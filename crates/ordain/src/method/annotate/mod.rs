@@ -1,6 +1,7 @@
 //! Methods that annotate, and the annotator that they fit.
 
 pub mod annotator;
+mod axes;
 mod centre;
 pub mod core_choice;
 pub mod core_rest;
@@ -11,6 +12,7 @@ mod given_kernel;
 pub(in crate::method) mod kernel_ridge;
 mod one_vs_rest;
 mod stage;
+mod temperature;
 mod tree_labels;
 
 use crate::data::{self, Holds, LabelReading, LabelSet};

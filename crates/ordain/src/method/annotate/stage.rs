@@ -6,6 +6,8 @@ use crate::error::{Error, Result};
 use crate::kernel::Form;
 use crate::matrix::Features;
 use crate::method::Annotate;
+use crate::method::annotate::annotator::Trainer;
+use crate::method::annotate::axes::Axes;
 use crate::method::annotate::centre::Centre;
 use crate::method::annotate::count::{CountModel, expected};
 use crate::method::annotate::cstar::{CStar, LabelFeatures, LabelScale};
@@ -14,7 +16,7 @@ use crate::method::annotate::{given_kernel, kernel_ridge, tree_labels};
 use crate::method::coordinates::Coordinates;
 use crate::method::kernels::KernelBy;
 use crate::method::trees::TreeNotes;
-use crate::metric::{self, LabelScores, Metric};
+use crate::metric::{self, Evaluation, LabelScores, Metric};
 use crate::pieces::{Pieces, sums};
 use crate::score::Score;
 use crate::scorer::labels::Labels;
@@ -33,6 +35,8 @@ pub(in crate::method) struct Stage<'a> {
     pub(in crate::method) classifiers: OneVsRest,
     /// The kernel, of a method that has one.
     pub(in crate::method) kernel: Option<StageKernel>,
+    /// Axes that direct weights of a likelihood are on, and items along them, where features are dense.
+    turned: Option<Arc<(Axes, Features)>>,
     /// The trees of the classifiers, of a method that has them.
     pub(in crate::method) trees: Option<TreeNotes>,
     pub(in crate::method) count: CountModel,
@@ -84,7 +88,7 @@ impl<'a> Stage<'a> {
             }
             features if method.kernel.by == KernelBy::Given => {
                 let judged = given_kernel::fit(set, units, data.seed, watch)?;
-                let direct = (features != LabelFeatures::Scores).then(|| {
+                let direct = matches!(features, LabelFeatures::Direct | LabelFeatures::Both).then(|| {
                     let by = Coordinates::given(&scaled, units, kernel_ridge::BUDGET, data.seed);
                     let seen = by.at(&kernel_ridge::dense(&scaled, units), units, scaled.rows());
                     Arc::new((by, seen))
@@ -95,7 +99,7 @@ impl<'a> Stage<'a> {
             _ if method.kernel.shape.form == Form::Linear => OneVsRest::fit(&scaled, set, units, watch)?,
             features => {
                 let made = kernel_ridge::fit(&method.kernel.shape, &scaled, set, units, data.seed, watch)?;
-                let direct = (features != LabelFeatures::Scores).then(|| {
+                let direct = matches!(features, LabelFeatures::Direct | LabelFeatures::Both).then(|| {
                     let items = kernel_ridge::dense(&scaled, units);
                     let by = Coordinates::new(&made.kernel, &items, scaled.cols(), kernel_ridge::BUDGET, data.seed);
                     let seen = by.at(&items, units, scaled.rows());
@@ -112,6 +116,13 @@ impl<'a> Stage<'a> {
         });
         let counts: Vec<(f64, usize)> = counts.collect();
         let count = CountModel::fit(&counts, n, &pieces.runs(units.iter().map(|&i| i as usize)))?;
+        let weighs = matches!(method.features, LabelFeatures::Auto | LabelFeatures::Direct | LabelFeatures::Both);
+        let turns = weighs && kernel.is_none() && method.trainer == Trainer::Likelihood;
+        let turned = if turns { Axes::of(&scaled, units) } else { None };
+        let turned = turned.map(|axes| {
+            let seen = axes.at(&scaled, units);
+            Arc::new((axes, seen))
+        });
         let (mut taught, mut cases, mut own, mut log_count) = (vec![], vec![], vec![], vec![]);
         for (&i, z) in units.iter().zip(logits.chunks_exact(n.max(1))) {
             if set.tells(i as usize) {
@@ -134,6 +145,7 @@ impl<'a> Stage<'a> {
             scaled,
             classifiers,
             kernel,
+            turned,
             trees,
             count,
             taught,
@@ -154,6 +166,7 @@ impl<'a> Stage<'a> {
             scaled: Cow::Borrowed(&self.scaled),
             classifiers: self.classifiers.clone(),
             kernel: self.kernel.clone(),
+            turned: self.turned.clone(),
             trees: self.trees.clone(),
             count: self.count.clone(),
             taught: kept.iter().map(|&i| self.taught[i]).collect(),
@@ -179,14 +192,28 @@ impl<'a> Stage<'a> {
     /// What direct weights are on: features, or coordinates of the kernel.
     fn seen(&self) -> &Features {
         let direct = self.kernel.as_ref().and_then(|kernel| kernel.direct.as_deref());
-        direct.map_or(&*self.scaled, |(_, seen)| seen)
+        let turned = self.turned.as_deref().map_or(&*self.scaled, |(_, seen)| seen);
+        direct.map_or(turned, |(_, seen)| seen)
     }
 
     /// Direct weights as scores of the features, \[QAP\] Eq. (10) where there is a kernel.
     pub(in crate::method) fn direct(&self, weights: &[f64]) -> Score {
         match self.kernel.as_ref().and_then(|kernel| kernel.direct.as_deref()) {
             Some((by, _)) => by.score(weights, self.labels),
-            None => Score::Linear(weights.to_vec()),
+            None => Score::Linear(match self.turned.as_deref() {
+                Some((axes, _)) => axes.on_columns(weights, self.labels),
+                None => weights.to_vec(),
+            }),
+        }
+    }
+
+    /// Direct weights of a fit of another stage, as this one has them.
+    pub(in crate::method) fn taken_over(&self, from: &Stage, weights: &mut [f64]) {
+        if let Some((axes, _)) = from.turned.as_deref() {
+            weights.copy_from_slice(&axes.on_columns(weights, self.labels));
+        }
+        if let Some((axes, _)) = self.turned.as_deref() {
+            weights.copy_from_slice(&axes.on_axes(weights, self.labels));
         }
     }
 
@@ -234,6 +261,16 @@ impl<'a> Stage<'a> {
 
     /// What ranking labels by their classifiers alone reaches on validation.
     pub(in crate::method) fn floor(&self, data: &Training<'_, Annotate>, by: Metric, valid: &[u32]) -> Result<f64> {
+        Ok(self.floors(data, by, valid)?.mean(0))
+    }
+
+    /// The same, item by item.
+    pub(in crate::method) fn floors(
+        &self,
+        data: &Training<'_, Annotate>,
+        by: Metric,
+        valid: &[u32],
+    ) -> Result<Evaluation> {
         let n = self.labels;
         let mut scores = vec![0.0; valid.len() * n];
         for (s, &i) in scores.chunks_exact_mut(n.max(1)).zip(valid) {
@@ -243,8 +280,7 @@ impl<'a> Stage<'a> {
         let sets =
             scores.chunks_exact(n.max(1)).map(|s| (0..).zip(s).filter(|(_, s)| **s > 0.0).map(|(i, _)| i).collect());
         let sets = sets.collect();
-        let result = metric::evaluate_labels(data.set, valid, &LabelScores { scores, sets }, &[by], &data.convention)?;
-        Ok(result.mean(0))
+        metric::evaluate_labels(data.set, valid, &LabelScores { scores, sets }, &[by], &data.convention)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The c-star model of labels, by likelihood or by margin; without a core it is the independent model.
 
+mod classifiers;
 mod search;
 mod settings;
 mod solve;
@@ -126,7 +127,7 @@ pub struct CStar {
     pub scale: LabelScale,
     /// The most steps of one fit; by default 500, by margin 200 passes.
     pub max_iter: Option<usize>,
-    /// Where a fit stops, by default 1e-3: its square is the share of the objective by which a step still has to lower it, by margin it is the duality gap.
+    /// Where a fit stops, by default 1e-3: its square is the share of the objective by which one of five steps has to lower it, by margin it is the duality gap.
     pub tol: Option<Positive>,
     /// Trees in the classifiers.
     pub trees: Trees,
@@ -168,6 +169,12 @@ impl CStar {
 
     fn tol(&self) -> f64 {
         self.tol.map_or(1e-3, Positive::get)
+    }
+
+    /// Whether `features=auto` tries weights on features. By margin they would take a solver of its kind very long, and classifiers
+    /// with a kernel are functions of the same kind as such weights already.
+    fn weighs(&self) -> bool {
+        self.trainer == Trainer::Likelihood && self.kernel.is_linear()
     }
 
     fn decides(&self) -> Decide {
@@ -223,13 +230,16 @@ impl CStar {
                 floor: held.floor,
                 kernels: vec![],
                 trees: stage.trees.clone(),
+                temperature: held.temperature,
             },
             report: solved.report,
             refit: held.refit,
             chosen: held.chosen,
             seed: data.seed,
         };
-        let model = Annotator { threshold: held.threshold, ..self.annotator(data, stage, point, &solved.theta)? };
+        // every score is linear in the parameters: to divide them is to divide the scores
+        let theta: Vec<f64> = solved.theta.iter().map(|x| x / held.temperature.unwrap_or(1.0)).collect();
+        let model = Annotator { threshold: held.threshold, ..self.annotator(data, stage, point, &theta)? };
         Ok(Fitted { model, facts, journal: None })
     }
 
@@ -342,7 +352,9 @@ impl Method<Annotate> for CStar {
         let asked = matches!(self.transform, Transform::Log | Transform::Quantile);
         serves("transform", asked, !given, "features of items", "scores or a Gram matrix that the data give")?;
         serves("scorer", self.trees.grows(), own, "classifiers (features=scores or both)", "features without them")?;
-        serves("scorer", self.trees.grows(), self.kernel.is_linear(), "kernel=linear", "a kernel")?;
+        let alone = self.kernel.is_linear()
+            || self.trees.scorer == crate::method::Scorer::Auto && self.kernel.by != KernelBy::Given;
+        serves("scorer", self.trees.grows(), alone, "kernel=linear (or scorer=auto, where they compete)", "a kernel")?;
         let size = match &self.core {
             Some(Core::Size(size)) => *size,
             Some(Core::Names(names)) => names.len(),
@@ -365,8 +377,8 @@ impl Method<Annotate> for CStar {
     }
 
     fn chooses(&self) -> bool {
-        self.kernel.by == KernelBy::Auto
-            || self.features == LabelFeatures::Auto
+        self.kinds_compete()
+            || self.features == LabelFeatures::Auto && self.weighs()
             || self.lambda == Choice::Auto
             || self.core == Some(Core::Auto)
             || self.decide == Some(Decide::Threshold)
@@ -394,8 +406,8 @@ impl Method<Annotate> for CStar {
 
     fn learn(&self, data: &Training<'_, Annotate>, watch: &Watch) -> Result<Fitted<Annotate>> {
         let (train, valid) = data.parts(self.chooses());
-        if self.kernel.by == KernelBy::Auto {
-            return self.choose_kernel(data, &train, &valid, watch);
+        if self.kinds_compete() {
+            return self.choose_classifiers(data, &train, &valid, watch);
         }
         let judges = valid.iter().any(|&i| data.set.tells(i as usize));
         if self.decide == Some(Decide::Threshold) && !judges {
@@ -408,7 +420,7 @@ impl Method<Annotate> for CStar {
             let stage = Stage::new(self, data, data.train, watch)?;
             let point = Point { core: self.fixed_core(&stage, data.set)?, ..self.fixed() };
             (watch.tell)(0.2, "fitting");
-            let solved = self.solve(&stage, &point, None, self.tol(), data.seed, watch)?;
+            let solved = self.solve(&stage, &point, None, self.tol(), data.seed, watch)?.checked()?;
             return self.fitted(data, &stage, &point, solved, Held::default());
         }
         (watch.tell)(0.0, "classifiers of single labels");
@@ -427,6 +439,8 @@ struct Held {
     refit: bool,
     /// That of `decide=threshold`.
     threshold: Option<f64>,
+    /// What scores are divided by; nothing is 1.
+    temperature: Option<f64>,
 }
 
 /// What a classifier for each label reaches on validation, and what the model reaches.
@@ -451,12 +465,15 @@ pub struct LabelNotes {
     pub examples: usize,
     /// The metric of the choice on validation, beside that of classifiers alone.
     pub floor: Option<Floor>,
-    /// With `kernel=auto`: what classifiers of each kernel reach on validation.
+    /// With `kernel=auto` or `scorer=auto`: what each kind of classifier reaches on validation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernels: Vec<(String, f64)>,
     /// How trees were grown, if any were: all labels together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trees: Option<TreeNotes>,
+    /// What the parameters were divided by so that probabilities of held-out items are right; none where 1 is as good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
 }
 
 impl Facts<LabelNotes> {

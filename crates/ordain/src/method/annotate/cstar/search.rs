@@ -5,45 +5,43 @@ use super::solve::Solved;
 use super::{CStar, Core, CoreBy, Floor, Held, LabelFeatures};
 use crate::data::LabelSet;
 use crate::error::{Error, Result};
-use crate::kernel::Form;
 use crate::method::annotate::annotator::Trainer;
 use crate::method::annotate::core_choice::choose_core;
 use crate::method::annotate::core_rest::rest_steps;
 use crate::method::annotate::decide::Decide;
 use crate::method::annotate::stage::Stage;
+use crate::method::annotate::temperature::fit_temperature;
 use crate::method::settings::name_of;
 use crate::method::{Annotate, Choice, Positive};
 use crate::metric::Metric;
 use crate::solver::run::Watch;
 use crate::structure::star::{MOST_MAX, MOST_SUM};
-use crate::task::{Candidate, Chosen, Fitted, Method, Model, Training, both};
-use crate::traits::{Scorer, Stop};
+use crate::task::{Candidate, Chosen, Fitted, Model, Training, both};
+use crate::traits::Stop;
 use serde_json::{Map, Value};
 
-/// Strengths of a ridge that are tried on validation, from the strongest, and those beyond each end, which are tried while that end is
-/// the best.
+/// Strengths of a ridge that are tried on validation, from the strongest, and those beyond, which are tried while the strongest is the
+/// best. Weaker ones than the weakest are no ridge at all for a hundred thousand items or fewer.
 struct Path {
     stronger: &'static [f64],
     values: &'static [f64],
-    weaker: &'static [f64],
 }
 
 /// λ by likelihood.
-const PATH: Path = Path { stronger: &[1e-1, 1.0], values: &[1e-2, 1e-3, 1e-4, 1e-5], weaker: &[1e-6, 1e-7] };
+const PATH: Path = Path { stronger: &[1e-1, 1.0], values: &[1e-2, 1e-3, 1e-4, 1e-5] };
 /// The same by margin, where weaker ones take a solver of this kind very long.
-const MARGIN_PATH: Path = Path { stronger: &[1.0, 10.0], values: &[1e-1, 1e-2, 1e-3], weaker: &[] };
+const MARGIN_PATH: Path = Path { stronger: &[1.0, 10.0], values: &[1e-1, 1e-2, 1e-3] };
 /// λ where nothing says otherwise.
 const LAMBDA: f64 = 1e-3;
 /// λ of links.
 const LINK_PATH: Path = PATH;
 /// The same by margin.
-const MARGIN_LINK_PATH: Path = Path { stronger: &[1e-1, 1.0], values: &[1e-2, 1e-3, 1e-4], weaker: &[] };
+const MARGIN_LINK_PATH: Path = Path { stronger: &[1e-1, 1.0], values: &[1e-2, 1e-3, 1e-4] };
 /// The same where nothing says otherwise.
 const LINK_LAMBDA: f64 = 1e-3;
-/// So many strengths in a row below the best of their path end it: weaker ones cost most, and are worse still.
+/// So many strengths in a row below the best of their path end it: weaker ones cost most, and are worse still. Of weights on features,
+/// which cost most of all, it is one.
 const WORSE: usize = 2;
-/// Kernels that `kernel=auto` tries, the simplest first.
-const KERNELS: [Form; 5] = [Form::Linear, Form::Rbf, Form::Laplace, Form::Chi2, Form::Intersection];
 /// Sizes of a core that are tried.
 const SIZES: [usize; 4] = [0, 1, 3, 5];
 
@@ -143,41 +141,25 @@ impl CStar {
         Ok(rest_steps(set, units, size).iter().map(|step| step.label).collect())
     }
 
-    /// The kernel whose classifiers alone do best on validation; of equals the first. Then everything else as with that kernel.
-    ///
-    /// Kernels of histograms are tried where no value is below 0. Without validation items it is the linear one.
-    pub(super) fn choose_kernel(
+    /// The temperature of a fit by what it says of held-out items, none where 1 is as good, and the threshold of `decide=threshold` at it.
+    fn calibrated(
         &self,
         data: &Training<'_, Annotate>,
-        train: &[u32],
+        stage: &Stage,
+        point: &Point,
+        theta: &[f64],
         valid: &[u32],
-        watch: &Watch,
-    ) -> Result<Fitted<Annotate>> {
-        let with = |form: Form| Self { kernel: self.kernel.with(form), ..self.clone() };
-        let by = data.by(self);
-        let (mut tried, mut best) = (vec![], None);
-        if valid.iter().any(|&i| data.set.tells(i as usize)) {
-            for form in KERNELS {
-                (watch.tell)(0.0, &format!("classifiers of single labels: kernel={}", form.name()));
-                let method = with(form);
-                let stage = match Stage::new(&method, data, train, watch) {
-                    Err(Error::Data { .. }) if form.of_histograms() => continue,
-                    stage => stage?,
-                };
-                let floor = stage.floor(data, by, valid)?;
-                tried.push((form.name().to_owned(), floor));
-                if best.as_ref().is_none_or(|(_, _, least)| by.better(floor, *least)) {
-                    best = Some((method, stage, floor));
-                }
-            }
+    ) -> Result<(Option<f64>, Option<f64>)> {
+        let mut annotator = self.annotator(data, stage, point, theta)?;
+        let ready = annotator.prepare(data.set)?;
+        let t = fit_temperature(&annotator, &ready, valid)?;
+        let mut threshold = None;
+        if annotator.decide == Decide::Threshold {
+            let theta: Vec<f64> = theta.iter().map(|x| x / t).collect();
+            annotator = self.annotator(data, stage, point, &theta)?;
+            threshold = Some(annotator.tuned_threshold(&ready, valid)?);
         }
-        let mut fitted = match best {
-            Some((method, stage, floor)) => method.choose(data, &stage, floor, train, valid, watch)?,
-            None => with(Form::Linear).learn(data, watch)?,
-        };
-        fitted.facts.asked = self.asked();
-        fitted.facts.notes.kernels = tried;
-        Ok(fitted)
+        Ok(((t.total_cmp(&1.0).is_ne()).then_some(t), threshold))
     }
 
     /// One setting after another: λ, then λ of links, then the size of the core, each by validation.
@@ -206,15 +188,16 @@ impl CStar {
         let margin = self.trainer == Trainer::Margin;
         search.total = PATH.values.len() + 8;
         let tried = match self.features {
-            LabelFeatures::Auto => vec![LabelFeatures::Scores, LabelFeatures::Both],
-            features => vec![features],
+            LabelFeatures::Auto if self.weighs() => vec![LabelFeatures::Scores, LabelFeatures::Both],
+            _ => vec![base.features],
         };
         for features in tried {
             let base = Point { features, ..base.clone() };
             match self.lambda {
                 Choice::Auto => {
                     let path = if margin { MARGIN_PATH } else { PATH };
-                    search.path(&path, None, |lambda| Point { lambda, ..base.clone() })?;
+                    let worse = if features == LabelFeatures::Both { 1 } else { WORSE };
+                    search.path(&path, None, worse, |lambda| Point { lambda, ..base.clone() })?;
                 }
                 Choice::Set(_) => drop(search.attempt(base)?),
             }
@@ -224,7 +207,7 @@ impl CStar {
             let found = search.point();
             let path = if margin { MARGIN_LINK_PATH } else { LINK_PATH };
             let known = search.best.as_ref().map(|best| (found.link_lambda, best.value));
-            search.path(&path, known, |link_lambda| Point { link_lambda, ..found.clone() })?;
+            search.path(&path, known, WORSE, |link_lambda| Point { link_lambda, ..found.clone() })?;
         }
         if self.core == Some(Core::Auto) {
             let point = search.point();
@@ -234,12 +217,19 @@ impl CStar {
             }
         }
         let (candidates, best) = (search.candidates, search.best);
-        let Some(Best { value, point, mut solved, threshold }) = best else { return Err(Error::Interrupted) };
+        let Some(Best { value, point, mut solved, mut threshold }) = best else {
+            return Err(if candidates.is_empty() { Error::Interrupted } else { no_margin() });
+        };
+        let mut temperature = None;
+        if self.trainer == Trainer::Likelihood && !watch.stopped() {
+            (temperature, threshold) = self.calibrated(data, stage, &point, &solved.theta, valid)?;
+        }
         let held = Held {
             chosen: Some(Chosen::new(data.by(self), &data.convention, valid.len(), candidates)),
             floor: Some(Floor { one_vs_rest: floor, reached: value }),
             refit: false,
             threshold,
+            temperature,
         };
         if !data.refit || watch.stopped() {
             if watch.stopped() {
@@ -249,14 +239,19 @@ impl CStar {
         }
         (watch.tell)(0.9, "fitting on training and validation");
         let both = both(train, valid);
-        let last = Stage::new(self, data, &both, watch).and_then(|wider| {
+        let settled = Self { features: point.features, ..self.clone() };
+        let last = Stage::new(&settled, data, &both, watch).and_then(|wider| {
             let core = match &self.core {
                 Some(Core::Size(_) | Core::Auto) => self.grown_core(data.set, &both, point.core.len())?,
                 _ => point.core.clone(),
             };
             let last = Point { core, ..point.clone() };
-            let start = (last.core == point.core).then_some(&solved.theta[..]);
-            let solved = self.solve(&wider, &last, start, self.tol(), data.seed, watch)?;
+            let mut start = (last.core == point.core).then(|| solved.theta.clone());
+            if let Some(start) = &mut start {
+                let [direct, ..] = wider.scorer(self, last.features).layout();
+                wider.taken_over(stage, &mut start[direct]);
+            }
+            let solved = self.solve(&wider, &last, start.as_deref(), self.tol(), data.seed, watch)?.checked()?;
             Ok((wider, last, solved))
         });
         match last {
@@ -269,6 +264,15 @@ impl CStar {
                 self.fitted(data, &wider, &last, solved, Held { refit: true, ..held })
             }
         }
+    }
+}
+
+/// A margin that no weight is worth.
+pub(super) fn no_margin() -> Error {
+    Error::Data {
+        expected: "weights that tell labels apart: a smaller lambda, more passes (max_iter), or trainer=likelihood"
+            .into(),
+        found: "weights that are all 0 by trainer=margin, with every label as good as any other".into(),
     }
 }
 
@@ -304,25 +308,29 @@ struct Search<'a, 'd> {
 }
 
 impl Search<'_, '_> {
-    /// Tries the values of a path, from the strongest, then those beyond the end that is the best; `known` is a value of it that has been tried.
-    fn path(&mut self, path: &Path, known: Option<(f64, f64)>, point: impl Fn(f64) -> Point) -> Result<()> {
+    /// Tries the values of a path, from the strongest, then those beyond its strong end while that is the best; `known` is a value of it that has been tried.
+    fn path(
+        &mut self,
+        path: &Path,
+        known: Option<(f64, f64)>,
+        most: usize,
+        point: impl Fn(f64) -> Point,
+    ) -> Result<()> {
         let mut best = known;
         let mut worse = 0;
         for &strength in path.values.iter().filter(|&&s| known.is_none_or(|(tried, _)| s.total_cmp(&tried).is_ne())) {
             let better = self.tried(point(strength), strength, &mut best)?;
             worse = if better { 0 } else { worse + 1 };
-            if worse == WORSE {
+            if worse == most {
                 break;
             }
         }
-        for (end, beyond) in [(path.values.first(), path.stronger), (path.values.last(), path.weaker)] {
-            let mut end = end.copied();
-            for &strength in beyond {
-                if best.map(|(at, _)| at) != end || !self.tried(point(strength), strength, &mut best)? {
-                    break;
-                }
-                end = Some(strength);
+        let mut end = path.values.first().copied();
+        for &strength in path.stronger {
+            if best.map(|(at, _)| at) != end || !self.tried(point(strength), strength, &mut best)? {
+                break;
             }
+            end = Some(strength);
         }
         Ok(())
     }
@@ -363,7 +371,9 @@ impl Search<'_, '_> {
         }
         let value = annotator.evaluate(&ready, self.valid, &[self.by], &self.data.convention)?.mean(0);
         self.candidates.push(Candidate::new(point.settings(self.method.core.is_some(), &names), value));
-        if self.best.as_ref().is_none_or(|best| self.by.better(value, best.value)) {
+        // where every weight is 0 the value is that of the order of the file: it does not count
+        let tells = solved.theta.iter().any(|&x| x != 0.0) || solved.report.stop == Stop::Interrupted;
+        if tells && self.best.as_ref().is_none_or(|best| self.by.better(value, best.value)) {
             self.best = Some(Best { value, point, solved, threshold: annotator.threshold });
         }
         Ok(Some(value))
@@ -375,13 +385,11 @@ impl Search<'_, '_> {
             return theta;
         }
         let [from, to] = [from, to].map(|features| self.stage.scorer(self.method, features));
-        let ([_, own, count], n) = (from.layout(), from.labels);
+        let ([_, own, _], n) = (from.layout(), from.labels);
         let [direct, ..] = to.layout();
         let mut moved = theta[..n].to_vec();
         moved.resize(direct.end, 0.0);
-        let kept = if to.own.is_some() { own.start } else { own.end };
-        moved.extend_from_slice(&theta[kept..count.end]);
-        moved.extend_from_slice(&theta[from.dim()..]);
+        moved.extend_from_slice(&theta[own.start..]);
         moved
     }
 

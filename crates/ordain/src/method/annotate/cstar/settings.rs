@@ -36,7 +36,7 @@ macro_rules! settings {
                 name: "features",
                 range: "auto, scores, direct, both, given",
                 default: "auto",
-                help: "what labels are scored by: scores, classifiers of each label's own, trained inside; direct, the features themselves; both; given, scores that the data give in columns named score_LABEL; auto, scores or both by validation (else scores)",
+                help: "what labels are scored by: scores, classifiers of each label's own, trained inside; direct, the features themselves; both; given, scores that the data give in columns named score_LABEL; auto, scores or both by validation (scores by margin, with a kernel, or without validation)",
             },
             Setting {
                 name: "kernel",
@@ -76,7 +76,7 @@ macro_rules! settings {
             TRANSFORM,
             Setting { name: "scale", range: "auto, none, global", default: "auto", help: "scaling of the features: global (mean 0, deviation 1), none, or auto: global where they are dense" },
             Setting { name: "max_iter", range: "a whole number above 0", default: "500, by margin 200", help: "the most steps of one fit, by margin passes over the items" },
-            Setting { name: "tol", range: "a number above 0", default: "1e-3", help: "where a fit stops: two steps in a row lower the objective by less than tol² of it; by margin the duality gap" },
+            Setting { name: "tol", range: "a number above 0", default: "1e-3", help: "where a fit stops: five steps in a row lower the objective by less than tol² of it each; by margin the duality gap" },
             Setting {
                 name: "decide",
                 range: "f1, hamming, count, threshold",

@@ -1,6 +1,6 @@
 //! One fit of a c-star model at given settings: by likelihood, by margin, and by rounds of margins where several sets are right.
 
-use super::search::Point;
+use super::search::{Point, no_margin};
 use super::{CStar, LabelLoss};
 use crate::error::{Error, Result};
 use crate::method::annotate::annotator::Trainer;
@@ -19,13 +19,22 @@ use crate::traits::{Blocks, Progress, Scorer, Solver, Stop};
 /// The ridge on what the likelihood leaves free but for labels that never occur.
 const WEAK: f64 = 1e-6;
 
-/// So many steps in a row that lower the objective by less than was asked end a fit by likelihood.
-const SETTLED: usize = 2;
+/// So many steps in a row that lower the objective by less than was asked end a fit by likelihood. The first steps from a warm start
+/// are short, because nothing is known of the curvature: fewer would take them for the end.
+const SETTLED: usize = 5;
 
 /// Where a fit ended.
 pub(super) struct Solved {
     pub(super) theta: Vec<f64>,
     pub(super) report: Report,
+}
+
+impl Solved {
+    /// Refuses a margin that ends where it began: with every weight 0, labels come in the order of the file. A fit that was stopped may.
+    pub(super) fn checked(self) -> Result<Self> {
+        let zero = self.theta.iter().all(|&x| x == 0.0) && self.report.stop != Stop::Interrupted;
+        if zero { Err(no_margin()) } else { Ok(self) }
+    }
 }
 
 impl CStar {
