@@ -452,15 +452,21 @@ def test_the_formula_of_the_docstring_is_what_is_minimised(data):
 
 
 def test_choice_on_eval_set(data):
-    more = made(seed=5)
+    more = made(queries=60, seed=5)
     told = RankSVM(scale="query").fit(data.X, data.y, qid=data.qid, eval_set=(more.X, more.y, more.qid))
-    assert told.facts_["chosen"]["queries"] == 40
-    assert told.facts_["queries"] == 80  # refitted on both
+    assert told.facts_["chosen"]["queries"] == 60
+    assert told.facts_["queries"] == 100  # refitted on both
     alone = RankSVM(scale="query", refit=False).fit(data.X, data.y, qid=data.qid, eval_set=(more.X, more.y, more.qid))
     assert alone.facts_["queries"] == 40
-    by_hand = [RankSVM(scale="query", lambda_=c["settings"]["lambda"]) for c in alone.facts_["chosen"]["candidates"]]
+    tried = alone.facts_["chosen"]["candidates"]
+    assert {c["settings"]["weight"] for c in tried} == {"query", "pair"}
+    by_hand = [RankSVM(scale="query", weight=c["settings"]["weight"], lambda_=c["settings"]["lambda"]) for c in tried]
     values = [m.fit(data.X, data.y, qid=data.qid).score(more.X, more.y, qid=more.qid) for m in by_hand]
-    np.testing.assert_allclose(values, [c["value"] for c in alone.facts_["chosen"]["candidates"]], atol=1e-4)
+    np.testing.assert_allclose(values, [c["value"] for c in tried], atol=1e-4)
+    # 40 queries are few: those of both choose
+    few = made(seed=5)
+    facts = RankSVM(scale="query").fit(data.X, data.y, qid=data.qid, eval_set=(few.X, few.y, few.qid)).facts_
+    assert (facts["chosen"]["queries"], facts["chosen"]["parts"]) == (80, 5)
     with pytest.raises(ValueError, match="expected 6 features, found 2"):
         RankSVM().fit(data.X, data.y, qid=data.qid, eval_set=(more.X[:, :2], more.y, more.qid))
 
