@@ -56,7 +56,7 @@ fn help_of_fit_lists_the_settings_with_defaults() {
         let done = well(words);
         assert!(done.out.contains("Settings of ranksvm"), "{}", done.out);
         let settings =
-            [("scale", "auto"), ("lambda", "auto"), ("weight", "query"), ("max_iter", "100"), ("tol", "1e-5")];
+            [("scale", "auto"), ("lambda", "auto"), ("weight", "auto"), ("max_iter", "100"), ("tol", "1e-5")];
         for (name, default) in settings {
             let line = done.out.lines().find(|line| line.trim_start().starts_with(&format!("{name} ")));
             let line = line.unwrap_or_else(|| panic!("no setting {name} in\n{}", done.out));

@@ -138,6 +138,10 @@ impl<L: Learner> Race<'_, '_, L> {
             if round + 1 < self.rounds.len() && seen >= SEEN {
                 alive = self.better_half(alive);
             }
+            // a sample has said what it had to say
+            if round + 1 < self.rounds.len() && !self.adds {
+                (self.rounds[round].drawn, self.rounds[round].known) = (HashMap::new(), vec![]);
+            }
         }
         if choices.lambda_is_open() {
             self.refine(choices.path)?;
