@@ -176,11 +176,9 @@ fn counts_of_silent_labels_and_unknown_items_are_of_the_items_fitted_on() {
 #[test]
 fn a_model_below_the_classifiers_is_said() {
     let place = trained();
-    // so strong a ridge leaves nothing of what classifiers say
-    let margin =
-        ["--set=trainer=margin", "--set=lambda=1000", "--set=link_lambda=0.01", "--set=core=2", "--set=max_iter=5"];
-    let done = fit(&place, "cstar", "m.ordain", &margin);
-    done.says("of a classifier for each label alone; trainer=likelihood is the better trainer");
+    // on 18 items for validation, weights on features do not reach what classifiers say
+    let done = fit(&place, "cstar[core=0,features=both]", "m.ordain", &[]);
+    done.says("of a classifier for each label alone; the classifiers alone rank as well; features=scores may help");
 }
 
 #[test]
