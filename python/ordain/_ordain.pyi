@@ -61,6 +61,7 @@ __all__ = [
     "make_matching",
     "make_orders",
     "make_ranking",
+    "make_registers",
     "make_tagging",
     "measure",
     "methods",
@@ -276,6 +277,9 @@ def make_tagging(
 ) -> tuple[_Floats, _Bytes, list[str]]: ...
 def make_matching(
     problems: int, records: int, matched: float, look_alikes: float, seed: int
+) -> tuple[_Floats, _Doubles, _Coded, _Coded, _Coded, _Names, list[str]]: ...
+def make_registers(
+    records: int, page: int | None, seed: int
 ) -> tuple[_Floats, _Doubles, _Coded, _Coded, _Coded, _Names, list[str]]: ...
 def read_letor(
     path: _Path, columns: dict[str, Any], missing: str, n_features: int | None, sparse: bool

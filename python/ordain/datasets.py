@@ -149,6 +149,22 @@ def make_matching(
     return X, y, _ids(*problem), _ids(*left), _ids(*right)
 
 
+def make_registers(n_records: int = 5000, *, page: int | None = None, seed: int = 0) -> Matching:
+    """Made-up registers of people with gaps and slips, a row for each pair of records that may be the same person.
+
+    Either register has `n_records` records with given name, surname, street, suburb, postcode and birth date; 30 % of
+    them have no partner, 12 % of the fields are empty and 15 % have a typo, a swap or an abbreviation. All is one
+    problem of candidates that share a name, a place, a street or a birth date, or with `page` there are problems of
+    about that many records on either side, with all their pairs. Features compare the fields (equal, Jaro,
+    Levenshtein) and are NaN where either is empty; `y` is 1 where both records are of the same person, else 0.
+    """
+    _fits(_whole(n_records, "n_records", 1) * 24 * 16)
+    X, y, problem, left, right, names, _ = _ordain.make_registers(
+        n_records, None if page is None else _whole(page, "page", 1), _whole(seed, "seed", 0)
+    )
+    return Matching(X, y, _ids(*problem), _ids(*left), _ids(*right), names)
+
+
 def _columns(**given: Any) -> dict[str, Any]:
     """Which columns of a table mean what, as the compiled half takes it."""
     lists = {name: given[name] for name in ("ignore", "features") if given.get(name) is not None}
@@ -309,6 +325,7 @@ __all__ = [
     "make_matching",
     "make_orders",
     "make_ranking",
+    "make_registers",
     "make_tagging",
     "read_letor",
     "read_matching",

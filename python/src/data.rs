@@ -3,7 +3,7 @@
 use crate::raised;
 use crate::work::reading;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
-use ordain::data::synthetic::{Linkage, Orders, Scenes, Synthetic};
+use ordain::data::synthetic::{Linkage, Orders, Registers, Scenes, Synthetic};
 use ordain::data::{
     Columns, LabelReading, LabelSet, MatchReading, MatchSet, Missing, PointFeature, RankReading, RankSet, Roles, Split,
     Truth, read_labels, read_matches, read_rank,
@@ -205,6 +205,18 @@ pub(crate) fn make_matching<'py>(
     seed: u64,
 ) -> PyResult<Edges<'py>> {
     let set = py.detach(|| Linkage { problems, records, matched, look_alikes, seed }.make());
+    edges(py, set)
+}
+
+/// Two made-up registers with gaps, as one problem or in pages.
+#[pyfunction]
+pub(crate) fn make_registers<'py>(
+    py: Python<'py>,
+    records: usize,
+    page: Option<usize>,
+    seed: u64,
+) -> PyResult<Edges<'py>> {
+    let set = py.detach(|| Registers { records, page, seed }.make());
     edges(py, set)
 }
 

@@ -44,7 +44,8 @@ mod _ordain {
     use super::arrow::read_arrow;
     #[pymodule_export]
     use super::data::{
-        make_matching, make_orders, make_ranking, make_tagging, read_letor, read_matching, read_multilabel,
+        make_matching, make_orders, make_ranking, make_registers, make_tagging, read_letor, read_matching,
+        read_multilabel,
     };
     #[pymodule_export]
     use super::input::coarse_columns;

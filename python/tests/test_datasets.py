@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 
 import ordain
-from ordain.datasets import make_matching, make_ranking, make_tagging, read_letor, read_matching, read_multilabel
+from ordain.datasets import (
+    make_matching,
+    make_ranking,
+    make_registers,
+    make_tagging,
+    read_letor,
+    read_matching,
+    read_multilabel,
+)
 
 LETOR = """#1: bm25
 #2: length
@@ -69,6 +77,17 @@ class TestMakers:
             here = (problem == p) & (y == 1)
             assert len(set(left[here])) == here.sum() == len(set(right[here]))
 
+    def test_registers(self) -> None:
+        one, pages = make_registers(200, seed=1), make_registers(200, page=8, seed=1)
+        assert kinds(one.X, one.y) == ["float32", "float64"]
+        assert one.X.shape == (len(one.y), 16)
+        assert one.feature_names is not None
+        assert one.feature_names[-1] == "birth_levenshtein"
+        assert set(one.problem) == {1}
+        assert set(pages.problem) == set(range(1, 26))
+        assert pages.y.sum() == 140 >= one.y.sum() > 120
+        assert 0.2 < np.isnan(one.X).mean() < 0.25  # of two fields one is empty
+
     def test_learnable(self) -> None:
         X, y, qid = make_ranking(40, 10, 8, seed=1)
         ranker = ordain.RankSVM(lambda_=0.1).fit(X, y, qid)
@@ -85,6 +104,7 @@ class TestMakers:
             (lambda: make_ranking(seed=-1), "seed"),
             (lambda: make_tagging(n_labels=1), "n_labels"),
             (lambda: make_matching(matched=1.5), "matched"),
+            (lambda: make_registers(0), "n_records"),
         ],
     )
     def test_refusals(self, call: Any, name: str) -> None:

@@ -126,7 +126,7 @@ fn slip(word: &mut String, random: &mut Random) {
 }
 
 /// One minus the edits between two words over the length of the longer.
-fn likeness(a: &str, b: &str) -> f32 {
+pub(super) fn likeness(a: &str, b: &str) -> f32 {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {

@@ -4,12 +4,14 @@ mod interactions;
 mod levels;
 mod linkage;
 mod orders;
+mod registers;
 mod silhouettes;
 
 pub use interactions::Interactions;
 pub use levels::Levels;
 pub use linkage::Linkage;
 pub use orders::Orders;
+pub use registers::{FIELDS as REGISTER_FIELDS, Record, Register, Registers};
 pub use silhouettes::{Silhouettes, read_contours};
 
 use crate::data::{Columns, LabelSet, RankSet};
