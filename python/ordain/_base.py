@@ -121,7 +121,7 @@ class Estimator(BaseEstimator):
         for name, kinds, expected in (
             ("refit", (bool, np.bool_), "True or False"),
             ("progress", (bool, np.bool_), "True or False"),
-            ("missing", (str,), "'error', 'zero', 'mean' or 'indicator'"),
+            ("missing", (str,), "'error', 'zero', 'mean' or 'indicator', of matchers 'auto' too"),
             ("seed", (int, np.integer), "a whole number from 0"),
             ("n_threads", (int, np.integer, type(None)), "None or a whole number above 0"),
         ):

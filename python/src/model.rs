@@ -45,6 +45,7 @@ pub(crate) fn missing(name: &str) -> PyResult<Missing> {
         "mean" => Ok(Missing::Mean),
         "indicator" => Ok(Missing::Indicator),
         "keep" => Ok(Missing::Keep),
+        "auto" => Ok(Missing::Auto),
         _ => Err(raised(ordain::Error::unknown("missing", name, ["error", "zero", "mean", "indicator"]))),
     }
 }

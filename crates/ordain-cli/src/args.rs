@@ -121,7 +121,7 @@ pub(crate) struct Choosing {
 
 #[derive(Args, Debug)]
 pub(crate) struct Reading {
-    /// What an empty value, NULL or nan means; a model remembers it [default: error]
+    /// What an empty value, NULL or nan means; a model remembers it [default: error; of matchers indicator, if there are gaps]
     #[arg(long, value_enum)]
     pub(crate) missing: Option<MissingArg>,
     /// Which columns are labels of items: FILE.xml for ARFF, names a,b,c for CSV and TSV, FILE.txt with a name per line for text [default: the only .xml in the folder; the column labels, or with a model its labels; labels.txt]

@@ -51,6 +51,7 @@ fn fit<T: Show<Method = M>, M: Method<T>>(method: &M, args: &Fit, screen: &Scree
         gram: args.gram.as_deref(),
         links: args.links.as_deref(),
         start: args.start.as_deref(),
+        learns: true,
         ..Given::new(&args.reading, &args.columns, &args.points)
     };
     let (by, convention) = plan::choose_by(&args.choosing, &args.rules, T::WORDS)?;

@@ -28,7 +28,9 @@ const MESH: usize = 300;
 impl Show for Match {
     fn reading(given: &Given) -> Result<MatchReading> {
         let reading = plan::match_reading(given.reading, given.columns, given.points)?;
-        Ok(MatchReading { only: given.only.to_vec(), ..reading })
+        let gaps = given.learns && given.reading.missing.is_none();
+        let missing = if gaps { Missing::Auto } else { reading.missing };
+        Ok(MatchReading { missing, only: given.only.to_vec(), ..reading })
     }
 
     fn reading_for(model: &Matcher, given: &Given) -> MatchReading {

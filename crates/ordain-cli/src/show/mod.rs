@@ -41,12 +41,14 @@ pub(crate) struct Given<'a> {
     pub(crate) links: Option<&'a Path>,
     /// Of rankings: the scores that rows start from.
     pub(crate) start: Option<&'a Path>,
+    /// Whether something is learned from the files.
+    pub(crate) learns: bool,
 }
 
 impl<'a> Given<'a> {
     /// Files without anything beside them.
     pub(crate) fn new(reading: &'a Reading, columns: &'a Columns, points: &'a Points) -> Self {
-        Self { reading, columns, points, only: &[], pins: None, gram: None, links: None, start: None }
+        Self { reading, columns, points, only: &[], pins: None, gram: None, links: None, start: None, learns: false }
     }
 }
 

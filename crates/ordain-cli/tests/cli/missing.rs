@@ -1,7 +1,7 @@
 //! `--missing`: what a gap means, and that the model remembers it.
 
 use crate::support::{Place, near, ordain, well};
-use ordain::data::synthetic::{Linkage, Scenes};
+use ordain::data::synthetic::{Linkage, Registers, Scenes};
 use ordain::data::{write_labels, write_matches};
 use std::path::PathBuf;
 
@@ -143,4 +143,22 @@ fn a_model_takes_no_other_rule() {
     for words in [["simulate", &model, &items], ["ask", &model, &items]] {
         ordain(&[&words[..], &["--missing=zero"]].concat()).code(2).says("leave out --missing");
     }
+}
+
+/// A matcher takes indicators by itself where there are gaps, and says so in the model; `--missing error` refuses them.
+#[test]
+fn matchers_take_indicators_where_there_are_gaps() {
+    let place = Place::empty();
+    let (gaps, none, model) = (place.at("gaps.csv"), place.at("none.csv"), place.at("model.ordain"));
+    write_matches(&Registers { records: 60, page: Some(6), seed: 1 }.make(), &PathBuf::from(&gaps)).unwrap();
+    write_matches(&Linkage { problems: 6, records: 3, ..Linkage::default() }.make(), &PathBuf::from(&none)).unwrap();
+    let method = "matchmap[scale=none,lambda=1,null=true]";
+    for (data, rule) in [(&gaps, "indicator"), (&none, "error")] {
+        well(&["fit", method, data, "-o", &model]);
+        assert_eq!(well(&["inspect", &model, "--json"]).json()["missing"], rule);
+        well(&["evaluate", &model, data]);
+        well(&["compare", method, "--train", data]);
+    }
+    ordain(&["fit", method, &gaps, "-o", &model, "--missing=error"]).code(1).says("gaps.csv:2:");
+    ordain(&["convert", &gaps, &place.at("out.tsv")]).code(1).says("gaps.csv:2:");
 }

@@ -170,6 +170,11 @@ pub(super) fn fill_as(
     pieces: &Pieces,
     rows: impl Iterator<Item = Range<usize>>,
 ) -> Filled {
+    let missing = match missing {
+        Missing::Auto if features.has_gaps() => Missing::Indicator,
+        Missing::Auto => Missing::Error,
+        other => other,
+    };
     let found = matches!(missing, Missing::Mean | Missing::Indicator).then(|| means(features, pieces, rows));
     let (means, gaps) = found.map_or((None, vec![]), |(means, gaps)| (Some(means), gaps));
     if missing == Missing::Indicator && !gaps.is_empty() {
@@ -283,6 +288,8 @@ pub enum Missing {
     Indicator,
     /// It stays missing: trees know what to do with it.
     Keep,
+    /// As [`Self::Indicator`] where the data have gaps, else as [`Self::Error`]: the default of matchers. No model has it.
+    Auto,
 }
 
 /// Whether a column name is just an index, as it would be written.

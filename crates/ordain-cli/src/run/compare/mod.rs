@@ -201,6 +201,7 @@ fn compare<T: Round>(
     let given = Given {
         gram: args.gram.as_deref(),
         links: args.links.as_deref(),
+        learns: true,
         ..Given::new(&args.reading, &args.columns, &args.points)
     };
     let how = T::reading(&given)?;
@@ -461,6 +462,7 @@ impl Entry {
         let mut set = Cow::Borrowed(set);
         let filled = match protocol.missing {
             Missing::Error => Default::default(),
+            Missing::Auto if !set.features().has_gaps() => Default::default(),
             missing => set.to_mut().fill(missing, cut.train),
         };
         let (by, convention) = protocol.choose_by;
