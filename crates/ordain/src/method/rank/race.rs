@@ -154,7 +154,12 @@ impl<L: Learner> Race<'_, '_, L> {
     fn judge(&mut self, round: usize, some: &[usize]) -> Result<()> {
         let mut order = some.to_vec();
         order.sort_by(|&a, &b| {
-            let first = |n: usize| self.tried.iter().position(|tried| tried.beside(&self.tried[n]));
+            // one weight after the other, so that the examples of one are there at a time
+            let first = |n: usize| {
+                let own = self.tried[n].at;
+                let place = self.tried.iter().position(|tried| tried.beside(&self.tried[n]));
+                (own.weight == Some(PairWeight::Pair), place)
+            };
             first(a).cmp(&first(b)).then(self.tried[b].at.lambda.total_cmp(&self.tried[a].at.lambda))
         });
         let same = |&a: &usize, &b: &usize| self.tried[a].beside(&self.tried[b]);
@@ -211,6 +216,7 @@ impl<L: Learner> Race<'_, '_, L> {
         if let Some(drawn) = of.drawn.get(&at.weight) {
             return Ok(Some(Rc::clone(drawn)));
         }
+        of.drawn.clear();
         match self.search.learner.settled(at).draw(self.search.data, &of.train) {
             Ok(drawn) => Ok(Some(Rc::clone(of.drawn.entry(at.weight).or_insert(Rc::new(drawn))))),
             Err(Error::Data { .. }) if self.crossed && self.rounds.len() > 1 => Ok(None),
