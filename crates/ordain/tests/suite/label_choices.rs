@@ -39,7 +39,6 @@ fn candidates_are_fresh_fits(name: &str, set: &LabelSet) {
             core.join(";")
         );
         let fresh = mean(&fit(&method, &data()).unwrap().model, set, &valid, "bep");
-        println!("{name} {method}: {} {fresh}", candidate.value);
         assert!((fresh - candidate.value).abs() <= 1e-3, "{name} {method}: {} {fresh}", candidate.value);
     }
 }
@@ -74,7 +73,6 @@ fn sets_are_best_for_what_is_asked() {
     let every = [Decide::F1, Decide::Hamming, Decide::Count, Decide::Threshold];
     let f1 = every.map(|decide| of(decide, "f1"));
     let hamming = every.map(|decide| of(decide, "hamming"));
-    println!("F1 {f1:.4?}, Hamming {hamming:.4?}");
     assert!(f1[0] > f1[1] && f1[0] > f1[2] && f1[0] > f1[3] - 0.005);
     assert!(hamming[1] < hamming[0] && hamming[1] < hamming[2] && hamming[1] < hamming[3] + 1e-3);
     assert!(model.threshold.is_some_and(|t| (0.1..0.6).contains(&t)));
@@ -124,7 +122,6 @@ fn a_model_that_is_too_sure_is_cooled() {
         let high: Vec<(f64, bool)> = all.filter(|(p, _)| *p > 0.9).collect();
         let predicted = high.iter().map(|(p, _)| p).sum::<f64>() / high.len().max(1) as f64;
         let observed = high.iter().filter(|(_, yes)| *yes).count() as f64 / high.len().max(1) as f64;
-        println!("{method}: {} above .9, predicted {predicted:.3}, observed {observed:.3}", high.len());
         (fitted.facts.notes.temperature, predicted - observed, high.len())
     };
     // where nothing is chosen, no item is held out

@@ -50,7 +50,8 @@ impl CStar {
         watch: &Watch,
     ) -> Result<Fitted<Annotate>> {
         let by = data.by(self);
-        let (mut tried, mut best): (Vec<(String, f64)>, Option<(Self, Stage, f64)>) = (vec![], None);
+        let mut tried: Vec<(String, f64)> = vec![];
+        let mut best: Option<(Self, Stage, f64)> = None;
         let mut linear = vec![];
         let kinds = if valid.iter().any(|&i| data.set.tells(i as usize)) { self.kinds() } else { vec![] };
         for (name, method) in kinds {
