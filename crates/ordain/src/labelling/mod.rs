@@ -153,7 +153,7 @@ impl Events {
     /// Takes over a line of a file.
     fn take(&mut self, line: &Value, subjects: &impl Subjects) -> std::result::Result<(), String> {
         let next = self.all.len() + 1;
-        if let Some(n) = line.get("n").filter(|n| **n != Value::from(next)) {
+        if let Some(n) = line.get("n").filter(|n| n.as_u64() != Some(next as u64)) {
             return Err(format!("number {n} where {next} follows"));
         }
         let by = line["by"].as_str();
@@ -511,7 +511,7 @@ mod tests {
                         let undone = labelling.undo(said(by)).unwrap();
                         assert_eq!(undone.is_some(), last.is_some() || slow.stands.iter().any(|own| own.2 == by));
                         if let Some(answer) = undone {
-                            let own = slow.stands.iter().rev().find(|own| own.2 == by).unwrap().clone();
+                            let own = *slow.stands.iter().rev().find(|own| own.2 == by).unwrap();
                             assert_eq!(own.1, answer);
                             slow.undo(own.0);
                             order.retain(|other| other.0 != own.0);
