@@ -14,8 +14,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// Items to train on, and to test on.
-const TRAIN: usize = 2000;
-const TEST: usize = 1000;
+const TRAIN: usize = 1000;
+const TEST: usize = 500;
 /// How much noise the detectors have.
 const NOISE: f64 = 1.5;
 /// The c-star on the detectors of the data, then labels by themselves: on the same detectors, and by classifiers that see all
