@@ -1,12 +1,12 @@
 //! The values of columns in order, with how often each occurs: a summary that no order of the rows changes.
 //!
-//! The summary of some rows is the [merge](merge) of those of any parts of them, in any order, to the bit. What is learned
+//! The summary of some rows is the [merge] of those of any parts of them, in any order, to the bit. What is learned
 //! from it alone is the same for any cut of the data into shards.
 
 use super::Features;
 use rayon::prelude::*;
 
-/// A value, as a [key](key), and in how many rows it is.
+/// A value, as a [key], and in how many rows it is.
 pub(crate) type Run = (u32, usize);
 
 /// Columns side by side that are read together.

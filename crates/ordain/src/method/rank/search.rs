@@ -1,4 +1,4 @@
-//! What all linear methods share: what can be chosen on validation queries (by a [race](super::race)), the last fit, and going on
+//! What all linear methods share: what can be chosen on validation queries (by a race), the last fit, and going on
 //! from where an interrupted fit stopped.
 
 use crate::data::RankSet;
@@ -311,7 +311,7 @@ struct Outcome {
 
 /// Fits a ranker.
 ///
-/// What is [`Choice::Auto`] is chosen by a [race](super::race) on the validation queries, or by cross-validation if these are few. With
+/// What is [`Choice::Auto`] is chosen by a race on the validation queries, or by cross-validation if these are few. With
 /// fewer than five queries, or none that the metric counts, there is nothing to choose on, and the defaults serve.
 ///
 /// Every fit is written down in a [`Journal`]: an interrupted search goes on by doing the same again, with fits that were
