@@ -196,7 +196,9 @@ class Estimator(BaseEstimator):
 
     def _open(self) -> list[str]:
         """The settings that were left to validation."""
-        return [name for name, value in self.facts_["asked"].items() if value == "auto"]
+        left = [name for name, value in self.facts_["asked"].items() if value == "auto"]
+        # the weight of queries is tried with other settings, not by itself
+        return [] if left == ["weight"] else left
 
     def _take(self, model: Any) -> None:
         self._model = model

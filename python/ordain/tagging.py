@@ -378,7 +378,7 @@ class CStar(Tagger):
     >>> Y = [["sea", "sand"] if a > 0 else ["snow"] if b > 0 else ["tree"] for a, b in X]
     >>> model = CStar(core=1, lambda_=1e-3, link_lambda=1e-3).fit(X, Y)
     >>> model.predict_labels([[2.0, 0.0]])[0]
-    ['sea', 'sand']
+    ['sand', 'sea']
     """
 
     _method: ClassVar[str] = "cstar"

@@ -86,7 +86,7 @@ class TestMakers:
         assert set(one.problem) == {1}
         assert set(pages.problem) == set(range(1, 26))
         assert pages.y.sum() == 140 >= one.y.sum() > 120
-        assert 0.2 < np.isnan(one.X).mean() < 0.25  # of two fields one is empty
+        assert 0.15 < np.isnan(one.X).mean() < 0.25  # of two fields one is empty; candidates share one that is not
 
     def test_learnable(self) -> None:
         X, y, qid = make_ranking(40, 10, 8, seed=1)

@@ -254,7 +254,8 @@ def test_gaps_are_refused_with_their_place_or_filled(value):
     frame, y = Edges().frame(), Edges().y
     model = MatchMap(scale="none", lambda_=0.1).fit(frame, y)
     frame.loc[7, "b"] = value
-    for ask in (lambda: MatchMap().fit(frame, y), lambda: model.predict(frame), lambda: model.predict_proba(frame)):
+    strict = MatchMap(missing="error")
+    for ask in (lambda: strict.fit(frame, y), lambda: model.predict(frame), lambda: model.predict_proba(frame)):
         with pytest.raises(ValueError, match=r'X\[7, 1\] \(feature "b"\)'):
             ask()
     if np.isnan(value):
@@ -378,7 +379,8 @@ def test_copies_answer_the_same(Model, tmp_path):
     for other in (pickle.loads(pickle.dumps(model)), Model.load(path), ordain.load(path)):
         assert type(other) is Model
         assert other._model.to_bytes() == model._model.to_bytes()
-        assert other.get_params() == model.get_params()
+        # a model that is loaded knows the rule that was taken
+        assert {**other.get_params(), "missing": "auto"} == model.get_params()
         np.testing.assert_array_equal(other.predict_proba(data.X, **data.ids), chances)
     new = clone(model)
     assert not hasattr(new, "_model")

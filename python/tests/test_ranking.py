@@ -499,7 +499,7 @@ def test_says_when_it_has_not_converged(data):
     with pytest.warns(ordain.ConvergenceWarning, match="max_iter=1 was reached"):
         RankMatch(scale="none", lambda_=1e-4, max_iter=1, tol=1e-12).fit(data.X, data.y, qid=data.qid)
     rows = data.qid == 100
-    with pytest.warns(UserWarning, match="too few queries to choose lambda on"):
+    with pytest.warns(UserWarning, match="too few queries to choose lambda and weight on"):
         RankSVM(scale="query").fit(data.X[rows], data.y[rows], qid=data.qid[rows])
 
 

@@ -188,8 +188,8 @@ def test_all_forms_of_features_agree(data):
     for same in (X.astype(np.float64), np.asfortranarray(X), X.tolist()):
         assert Independent(lambda_=1e-3).fit(same, Y)._model.to_bytes() == wanted._model.to_bytes()
         assert np.array_equal(wanted.predict_proba(same), wanted.predict_proba(X))
-    flat = Independent(lambda_=1e-3, scale="none").fit(X, Y)
-    thin = Independent(lambda_=1e-3, scale="none").fit(sp.csr_matrix(X), Y)
+    flat = Independent(lambda_=1e-3, scale="none", features="scores").fit(X, Y)
+    thin = Independent(lambda_=1e-3, scale="none", features="scores").fit(sp.csr_matrix(X), Y)
     assert np.allclose(thin.predict_proba(X), flat.predict_proba(X), atol=1e-9)
     assert np.allclose(thin.predict_proba(sp.csr_matrix(X)), thin.predict_proba(X), atol=1e-12)
 
@@ -322,7 +322,7 @@ def test_validation_items(data):
 @pytest.mark.filterwarnings("ignore:.* labels are on no training item")
 def test_too_few_items_to_choose_on():
     X, Y = scenes(n=4)
-    with pytest.warns(UserWarning, match="too few items to choose lambda on"):
+    with pytest.warns(UserWarning, match="too few items to choose lambda and features on"):
         Independent().fit(X, Y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -376,7 +376,7 @@ def numbers(k, answers, n):
     return ({k: 1 - floor} if k in possible else {}) | {j: floor * w / total for j, w in other.items()}
 
 
-TINY = {"core": 2, "count_bias": False, "scale": "none", **FAST}
+TINY = {"core": 2, "count_bias": False, "scale": "none", "decide": "count", **FAST}
 ANSWERS = [
     {},
     {"0": True},
@@ -390,7 +390,7 @@ ANSWERS = [
 @pytest.fixture(scope="module", params=["scores", "direct", "both"])
 def tiny(request):
     X, Y = scenes(size=2)
-    return CStar(features=request.param, **TINY).fit(X, Y), X[:12]
+    return CStar(**{**TINY, "features": request.param}).fit(X, Y), X[:12]
 
 
 @pytest.fixture(scope="module")
