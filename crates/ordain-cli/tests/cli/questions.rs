@@ -7,7 +7,7 @@ use ordain::data::{LabelReading, LabelSet, MatchSet, Problem, Truth, read_labels
 use ordain::random::Random;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 /// A folder with `train.txt`, `test.txt` and models of both kinds and trainers.
 fn place() -> Place {
@@ -123,6 +123,11 @@ fn ask(place: &Place, more: &[&str], input: &str) -> Done {
     piped(&words, input.as_bytes()).code(0)
 }
 
+/// `ordain ask` at work, to be answered and killed.
+fn started(words: &[&str]) -> Child {
+    command(words).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
 fn questions(done: &Done) -> Vec<String> {
     let ends = "? (y/n/skip/undo/quit)";
     done.err.lines().filter_map(|line| line.strip_suffix(ends)).map(str::to_owned).collect()
@@ -188,12 +193,7 @@ fn answers_are_kept_taken_back_and_taken_up_again() {
 fn an_answer_is_on_the_disk_before_the_next_question() {
     let place = place();
     let (model, test, output) = (place.at("star"), place.at("test.txt"), place.at("answers.jsonl"));
-    let mut child = command(&["ask", &model, &test, "-o", &output])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = started(&["ask", &model, &test, "-o", &output]);
     let (mut input, mut err) = (child.stdin.take().unwrap(), BufReader::new(child.stderr.take().unwrap()).lines());
     let mut wait = || while !err.next().unwrap().unwrap().ends_with("quit)") {};
     for (count, word) in ["y", "n", "skip"].iter().enumerate() {
@@ -395,12 +395,7 @@ fn two_people_answer_in_turn_and_items_come_in_an_order() {
 fn one_process_writes_at_a_time() {
     let place = place();
     let (model, test, output) = (place.at("star"), place.at("test.txt"), place.at("answers.jsonl"));
-    let mut child = command(&["ask", &model, &test, "-o", &output])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = started(&["ask", &model, &test, "-o", &output]);
     let mut err = BufReader::new(child.stderr.take().unwrap()).lines();
     while !err.next().unwrap().unwrap().ends_with("quit)") {}
     let before = place.read("answers.jsonl");
@@ -519,12 +514,7 @@ fn a_kill_loses_no_answer_that_was_acknowledged() {
         _ = std::fs::remove_file(&output);
         let mut least = 0;
         for _ in 0..cases(100) {
-            let mut child = command(&["ask", &model, &data, "-o", &output, "--questions", "99"])
-                .stdin(Stdio::piped())
-                .stdout(Stdio::null())
-                .stderr(Stdio::piped())
-                .spawn()
-                .unwrap();
+            let mut child = started(&["ask", &model, &data, "-o", &output, "--questions", "99"]);
             let mut input = child.stdin.take().unwrap();
             let mut err = BufReader::new(child.stderr.take().unwrap()).lines();
             let mut asked = || err.by_ref().any(|line| line.unwrap().ends_with("quit)"));
