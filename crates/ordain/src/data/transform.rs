@@ -131,6 +131,10 @@ pub struct Transforms(Vec<ColumnTransform>);
 const FEW: usize = 10;
 /// Quantiles that tails are measured by, and the most knots of a quantile transform.
 const KNOTS: usize = 255;
+/// The share of sizes of the rarer sign from which on a column is one of both signs.
+const BOTH: f64 = 0.01;
+/// The weight of the tail of `exp` of a standard normal, by the quantiles of this module.
+const VERY_HEAVY: f64 = 23.6;
 /// The shares of sizes below a unit of the logarithm that are tried.
 const BELOW: [f64; 6] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
 
@@ -142,6 +146,9 @@ impl Transforms {
     /// the values that are not 0: how far the spread of the column is that of a few values. (Zeros are left out, because a
     /// column that is mostly 0 says little by that.) A column of at most ten values beside 0 is never transformed: it is an
     /// indicator, a category or a grade.
+    ///
+    /// A column of both signs (at least one size in a hundred is of the rarer one) has been centred, or is a difference: 0 is no least amount in it, and a logarithm about
+    /// 0 bends its middle. That pays only where the tail is very heavy: heavier than that of `exp` of a standard normal.
     ///
     /// The unit s of the logarithm has 1, 2, 5, 10, 20 or 50 of a hundred sizes |x| > 0 below it: the one that makes the column most symmetric (the
     /// least third moment of the quantiles; the *start* of a logarithm in Mosteller and Tukey 1977). So the `exp` of a symmetric column comes back as
@@ -219,11 +226,14 @@ fn column(how: Transform, runs: &[Run]) -> ColumnTransform {
         Transform::Quantile => quantile(&runs),
         Transform::Auto if sizes.len() <= FEW => ColumnTransform::Keep,
         Transform::Auto => {
-            let mut values = quantiles(&sizes).map(f64::from);
-            let raw = weight(&values);
+            let quantiles = quantiles(&sizes);
+            let raw = weight(&quantiles.map(f64::from));
+            let least = if rarer_sign(&sizes) >= BOTH { VERY_HEAVY } else { weight(&exponential()) };
+            if raw <= least {
+                return ColumnTransform::Keep; // most columns: no logarithm is looked for
+            }
             let log = log(&sizes);
-            values.iter_mut().zip(quantiles(&sizes)).for_each(|(to, x)| *to = f64::from(log.apply(x)));
-            let heavy = raw > weight(&exponential()) && weight(&values) < raw;
+            let heavy = weight(&quantiles.map(|x| f64::from(log.apply(x)))) < raw;
             if heavy { log } else { ColumnTransform::Keep }
         }
     }
@@ -278,14 +288,20 @@ fn weight(values: &[f64]) -> f64 {
     moment(values, 4)
 }
 
+/// The share of the rarer sign.
+fn rarer_sign(sizes: &[Run]) -> f64 {
+    let count = |side: &[Run]| side.iter().map(|run| run.1).sum::<usize>() as f64;
+    let (below, above) = sizes.split_at(sizes.partition_point(|run| run.0 < key(0.0)));
+    count(below).min(count(above)) / count(sizes).max(1.0)
+}
+
 /// The logarithm in units of a quantile of sizes, so that it is as symmetric as it can be.
 fn log(sizes: &[Run]) -> ColumnTransform {
-    let (zero, rows) = (key(0.0), sizes.iter().map(|run| run.1).sum::<usize>());
-    let (below, above) = sizes.split_at(sizes.partition_point(|run| run.0 < zero));
-    let rarer = [below, above].map(|side| side.iter().map(|run| run.1).sum::<usize>()).into_iter().min().unwrap_or(0);
+    let (below, above) = sizes.split_at(sizes.partition_point(|run| run.0 < key(0.0)));
+    let rarer = rarer_sign(sizes);
     let turned: Vec<Run> = below.iter().rev().map(|&(at, count)| (key(-value(at)), count)).collect();
     let (all, quantiles) = (merge(&turned, above), quantiles(sizes));
-    let units = BELOW.iter().filter(|&&share| share * rows as f64 >= rarer as f64).map(|&share| value(at(&all, share)));
+    let units = BELOW.iter().filter(|&&share| share >= rarer).map(|&share| value(at(&all, share)));
     let skew = |unit: f32| {
         let log = ColumnTransform::Log { unit };
         moment(&quantiles.map(|x| f64::from(log.apply(x))), 3).abs()
@@ -436,6 +452,9 @@ mod tests {
         for heavy in [of(&f64::exp), of(&|z| (3.0 * z).exp()), of(&|z| -(2.0 * z).exp()), of(&|z| (3.0 * z).sinh())] {
             assert!(logged(&heavy), "{heavy:?}");
         }
+        // what is centred is bent only where the tail is very heavy
+        let centred = |power: f64| of(&|z| (power * z).exp() - (0.5 * power * power).exp());
+        assert!(!logged(&centred(0.7)) && logged(&of(&|z| (0.7 * z).exp())) && logged(&centred(2.0)));
         // counts that are mostly 0 and 1, with a tail
         let counts = of(&|z| if z < 0.5 { 0.0 } else { ((4.0 * (z - 0.5)).exp()).floor() });
         assert_eq!(counts, ColumnTransform::Log { unit: 1.0 });
@@ -443,6 +462,15 @@ mod tests {
         assert!(!logged(&of(&|z| f64::from(u8::from(z > 2.0)))));
         assert!(!logged(&of(&|z| z.abs().floor())));
         assert!(!logged(&of(&|z| if z > 2.0 { 1000.0 * (z * 2.0).floor() } else { 0.0 })));
+    }
+
+    #[test]
+    fn a_very_heavy_tail_is_that_of_exp_of_a_normal() {
+        let mut random = Random::new(3);
+        let mut values: Vec<f32> = (0..400_000).map(|_| random.normal().exp() as f32).collect();
+        values.sort_by(f32::total_cmp);
+        let runs: Vec<Run> = values.iter().map(|&x| (key(x), 1)).collect();
+        assert!((weight(&quantiles(&runs).map(f64::from)) - VERY_HEAVY).abs() < 2.0);
     }
 
     /// The logarithm of exp(3z) is a line in z, but for a bend at its lower end.
