@@ -1,7 +1,6 @@
 //! Columns of a kernel matrix, made when they are asked for, the latest kept.
 
 use super::{Kernel, Packed};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The kernel of some documents with each other, column by column: the matrix itself is never written out. Of what was asked the latest are kept,
@@ -19,7 +18,10 @@ pub struct Columns<'a> {
     packed: Packed,
     d: usize,
     most: usize,
-    kept: HashMap<u32, (u64, Arc<[f32]>)>,
+    /// Of each document its column, with when it was asked for last.
+    kept: Vec<Option<(u64, Arc<[f32]>)>>,
+    /// How many there are.
+    count: usize,
     clock: u64,
     made: u64,
 }
@@ -30,7 +32,8 @@ impl<'a> Columns<'a> {
     pub fn new(kernel: Kernel, docs: &'a [f32], d: usize, bytes: usize) -> Self {
         let n = docs.len() / d.max(1);
         let most = (bytes / (4 * n).max(1)).max(4);
-        Self { kernel, docs, packed: Packed::new(&kernel, docs, d), d, most, kept: HashMap::new(), clock: 0, made: 0 }
+        let packed = Packed::new(&kernel, docs, d);
+        Self { kernel, docs, packed, d, most, kept: vec![None; n], count: 0, clock: 0, made: 0 }
     }
 
     /// Number of documents.
@@ -45,8 +48,7 @@ impl<'a> Columns<'a> {
 
     /// The kernel of document `i` with itself.
     pub fn own(&self, i: usize) -> f64 {
-        let x = self.doc(i);
-        self.kernel.of(x, x)
+        self.kernel.own(self.doc(i))
     }
 
     /// The kernel.
@@ -66,22 +68,24 @@ impl<'a> Columns<'a> {
     /// `k(·, i)` for all documents. O(n d) where it is not kept.
     pub fn get(&mut self, i: usize) -> Arc<[f32]> {
         self.clock += 1;
-        if let Some((used, column)) = self.kept.get_mut(&(i as u32)) {
+        if let Some((used, column)) = &mut self.kept[i] {
             *used = self.clock;
             return column.clone();
         }
-        if self.kept.len() >= self.most {
+        if self.count >= self.most {
             // half of them at once, so that looking for the oldest costs nothing in the mean
-            let mut ages: Vec<u64> = self.kept.values().map(|(used, _)| *used).collect();
+            let mut ages: Vec<u64> = self.kept.iter().flatten().map(|(used, _)| *used).collect();
             ages.sort_unstable();
             let old = ages[ages.len() / 2];
-            self.kept.retain(|_, (used, _)| *used > old);
+            self.kept.iter_mut().for_each(|kept| *kept = kept.take().filter(|(used, _)| *used > old));
+            self.count = self.kept.iter().flatten().count();
         }
         let mut column = vec![0.0; self.len()];
         self.kernel.column(&self.packed, i, &mut column);
         self.made += 1;
         let column: Arc<[f32]> = column.into();
-        self.kept.insert(i as u32, (self.clock, column.clone()));
+        self.kept[i] = Some((self.clock, column.clone()));
+        self.count += 1;
         column
     }
 }
@@ -101,7 +105,7 @@ mod tests {
         for _ in 0..400 {
             let i = random.below(40);
             assert_eq!(few.get(i), all.get(i));
-            assert!(few.kept.len() <= 8);
+            assert!(few.count <= 8 && few.count == few.kept.iter().flatten().count());
         }
         assert!(all.made() == 40 && few.made() > 100 && (few.own(3) - 1.0).abs() < 1e-12);
     }

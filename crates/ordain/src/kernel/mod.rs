@@ -121,6 +121,14 @@ impl Kernel {
         }
     }
 
+    /// The value for a document with itself: 1 where it is the exponential of a distance. O(d), or O(1).
+    pub(crate) fn own(&self, a: &[f32]) -> f64 {
+        match self.form {
+            Form::Rbf | Form::Laplace | Form::Chi2 => 1.0,
+            Form::Linear | Form::Poly { .. } | Form::Intersection => self.of(a, a),
+        }
+    }
+
     /// The value for all of some documents with all of others, `d` values each: `out[i·n + j] = k(a_i, b_j)` in single precision. A matrix product for
     /// linear, Gaussian and polynomial kernels, O(m n d) for all.
     pub fn block(&self, a: &[f32], b: &[f32], d: usize, out: &mut [f32]) {

@@ -48,7 +48,7 @@ fn runs(keys: &[u32]) -> Vec<Run> {
 /// Sorts keys by eleven bits at a time; `spare` is as long.
 fn sort(keys: &mut Vec<u32>, spare: &mut Vec<u32>) {
     const BITS: u32 = 11;
-    if keys.len() < 2048 {
+    if keys.len() < 512 {
         keys.sort_unstable();
         return;
     }

@@ -388,16 +388,26 @@ impl<'a> Block<'a> {
 
     /// The pair of the smallest u, and the one of the largest u with a weight.
     fn ends(&self) -> Ends {
-        let mut ends = Ends::NONE;
-        for (w, (&u, &a)) in self.u.iter().zip(&self.alpha).enumerate() {
-            if u < ends.low.0 {
-                ends.low = (u, w);
-            }
-            if a > 0.0 && u > ends.high.0 {
-                ends.high = (u, w);
-            }
+        // the values first, two at a time and without a branch; then the first pair that has each
+        let (mut low, mut high) = ([f64::INFINITY; 4], [f64::NEG_INFINITY; 4]);
+        let (u, a) = (self.u.as_chunks::<4>(), self.alpha.as_chunks::<4>());
+        let mut see = |k: usize, u: f64, a: f64| {
+            low[k] = if u < low[k] { u } else { low[k] };
+            let held = if a > 0.0 { u } else { f64::NEG_INFINITY };
+            high[k] = if held > high[k] { held } else { high[k] };
+        };
+        for (u, a) in u.0.iter().zip(a.0) {
+            (0..4).for_each(|k| see(k, u[k], a[k]));
         }
-        ends
+        u.1.iter().zip(a.1).for_each(|(&u, &a)| see(0, u, a));
+        let low = low.into_iter().fold(f64::INFINITY, f64::min);
+        let high = high.into_iter().fold(f64::NEG_INFINITY, f64::max);
+        let first_low = self.u.iter().position(|&u| u <= low);
+        let first_high = self.u.iter().zip(&self.alpha).position(|(&u, &a)| a > 0.0 && u >= high);
+        Ends {
+            low: first_low.map_or(Ends::NONE.low, |w| (low, w)),
+            high: first_high.map_or(Ends::NONE.high, |w| (high, w)),
+        }
     }
 }
 
