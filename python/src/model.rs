@@ -91,16 +91,13 @@ impl Run<'_> {
         let all = set.all();
         let (train, valid) = all.split_at(first.min(all.len()));
         let filled = set.fill(self.missing()?, train);
-        let training = Training {
-            valid: validates.then_some(valid),
-            by,
-            convention,
-            refit: self.refit,
-            seed: self.seed,
-            filled,
-            ..Training::new(&set, train)
-        };
-        watched(py, self.threads, self.callback.as_ref(), |watch| method.fit(&training, watch))
+        let (refit, seed) = (self.refit, self.seed);
+        watched(py, self.threads, self.callback.as_ref(), |watch| {
+            let made = method.transform_in_place(&mut set, train);
+            let valid = validates.then_some(valid);
+            let training = Training { valid, by, convention, refit, seed, filled, ..Training::new(&set, train) };
+            method.fit_transformed(&training, made, watch)
+        })
     }
 }
 

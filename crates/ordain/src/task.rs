@@ -23,7 +23,7 @@ mod training;
 
 pub use crate::data::DataSet;
 use crate::data::Holds;
-use crate::data::transform::Transform;
+use crate::data::transform::{Transform, Transforms};
 pub use facts::{Candidate, Chosen, Edge, Facts};
 pub use journal::Journal;
 pub use ready::{Inputs, Ready};
@@ -194,27 +194,75 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
     /// Settings that contradict each other, a metric of another task, data without a truth or with gaps, and
     /// [`Error::Interrupted`] if the watch stopped before there was anything to keep.
     fn fit(&self, data: &Training<'_, T>, watch: &Watch) -> Result<Fitted<T>> {
-        self.check()?;
-        T::WORDS.check_metric(data.by(self))?;
-        data.set.need_truth()?;
-        data.need_values(self.takes_gaps())?;
-        data.refuse_start(self.takes_start())?;
+        checked(self, data)?;
         let transforms = data.transforms(self.transform(), self.categories());
-        let mut fitted = if transforms.is_empty() {
-            self.learn(data, watch)?
-        } else {
-            let mut set = data.set.clone();
-            transforms.apply(set.features_mut());
-            let mut fitted = self.learn(&Training { set: &set, ..data.again() }, watch)?;
-            // a digest is one of the data as they were given
-            let linked = fitted.facts.data != set.digest();
-            fitted.facts.data = if linked { data.set.linked_digest() } else { data.set.digest() };
-            fitted
-        };
-        fitted.facts.settings.insert("transform".into(), self.transform().name().into());
-        fitted.model.inputs_mut().transforms = transforms;
-        Ok(fitted)
+        if transforms.is_empty() {
+            return Ok(noted(self, self.learn(data, watch)?, transforms));
+        }
+        let mut set = data.set.clone();
+        transforms.apply(set.features_mut());
+        let mut fitted = self.learn(&Training { set: &set, ..data.again() }, watch)?;
+        // a digest is one of the data as they were given
+        let linked = fitted.facts.data != set.digest();
+        fitted.facts.data = if linked { data.set.linked_digest() } else { data.set.digest() };
+        Ok(noted(self, fitted, transforms))
     }
+    /// Learns the transforms of columns from the units `train`, and transforms the set in place: for [`Method::fit_transformed`].
+    fn transform_in_place(&self, set: &mut T::Set, train: &[u32]) -> Transformed {
+        let transforms = Training::<T>::new(set, train).transforms(self.transform(), self.categories());
+        let given = (!transforms.is_empty()).then(|| [set.digest(), set.linked_digest()]);
+        transforms.apply(set.features_mut());
+        Transformed { transforms, given }
+    }
+    /// The fit of [`Method::fit`] on a set that was handed over and is [transformed](Method::transform_in_place): there is never a second copy of
+    /// its features. The training has to be on the same set and units.
+    ///
+    /// ```
+    /// use ordain::{data::synthetic::Synthetic, method::RankSvm, solver::run::Watch, task::{Method, Training}};
+    /// let mut set = Synthetic { queries: 60, ..Synthetic::default() }.make();
+    /// let (method, units) = (RankSvm::default(), set.all());
+    /// let copied = method.fit(&Training::new(&set, &units), &Watch::NOBODY)?;
+    /// let transformed = method.transform_in_place(&mut set, &units);
+    /// assert_eq!(method.fit_transformed(&Training::new(&set, &units), transformed, &Watch::NOBODY)?, copied);
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Method::fit`].
+    fn fit_transformed(&self, data: &Training<'_, T>, made: Transformed, watch: &Watch) -> Result<Fitted<T>> {
+        checked(self, data)?;
+        let mut fitted = self.learn(data, watch)?;
+        if let Some([plain, linked]) = made.given {
+            // a digest is one of the data as they were given
+            fitted.facts.data = if fitted.facts.data == data.set.digest() { plain } else { linked };
+        }
+        Ok(noted(self, fitted, made.transforms))
+    }
+}
+
+/// What was done to a set by [`Method::transform_in_place`].
+#[derive(Clone, Debug)]
+pub struct Transformed {
+    transforms: Transforms,
+    /// The digests of the set before, if it was changed: without links and with them.
+    given: Option<[String; 2]>,
+}
+
+/// Refuses a training that a method cannot learn from.
+fn checked<T: Task>(method: &impl Method<T>, data: &Training<'_, T>) -> Result<()> {
+    method.check()?;
+    T::WORDS.check_metric(data.by(method))?;
+    data.set.need_truth()?;
+    data.need_values(method.takes_gaps())?;
+    data.refuse_start(method.takes_start())
+}
+
+/// The fit with how its columns were transformed.
+fn noted<T: Task>(method: &impl Method<T>, mut fitted: Fitted<T>, transforms: Transforms) -> Fitted<T> {
+    fitted.facts.settings.insert("transform".into(), method.transform().name().into());
+    fitted.model.inputs_mut().transforms = transforms;
+    fitted
 }
 
 /// Settings of a method as they stand in a model.

@@ -75,18 +75,22 @@ fn fit<T: Show<Method = M>, M: Method<T>>(method: &M, args: &Fit, screen: &Scree
     screen.detail(&format!("read {} in {:.2} s", T::size(&set), start.elapsed().as_secs_f64()));
     let filled = set.fill(T::missing(&how), &train);
     let old: Option<Fitted<T>> = if args.resume { Some(model_file::load(&args.output)?) } else { None };
-    let mut training = Training {
+    let seed = args.choosing.seed;
+    let asked = Training { by, convention, seed, ..Training::new(&set, &train) };
+    let resume = old.as_ref().map(|model| method.resume(model, &asked)).transpose()?;
+    let fitting = Instant::now();
+    let made = method.transform_in_place(&mut set, &train);
+    let training = Training {
         valid: valid.as_deref(),
         by,
         convention,
         refit: !args.choosing.no_refit,
-        seed: args.choosing.seed,
+        seed,
         filled,
+        resume,
         ..Training::new(&set, &train)
     };
-    training.resume = old.as_ref().map(|model| method.resume(model, &training)).transpose()?;
-    let fitting = Instant::now();
-    let fitted = watched(screen, |watch| method.fit(&training, watch))?;
+    let fitted = watched(screen, |watch| method.fit_transformed(&training, made, watch))?;
     let seconds = fitting.elapsed().as_secs_f64();
     model_file::save(&fitted, &args.output)?;
     if screen.json {

@@ -294,13 +294,12 @@ fn memory_of_a_fit_on_made_up_data() {
     assert_eq!((found["rows"].as_u64().unwrap() as usize, &found["features"]), (made.rows(), &Value::from(46)));
     let model = dir.path().join("m.ordain").display().to_string();
     let matrix = made.rows() as f64 * 46.0 * 4.0 / f64::from(1 << 20);
-    // columns that are transformed are copied
-    for (method, copies) in [("ranksvm[transform=none]", 1.3), ("ranksvm", 2.3)] {
+    for method in ["ranksvm[transform=none]", "ranksvm"] {
         let (_, talk) = ordain(&["fit", method, &name, "-o", &model, "--threads", "2", "-v"]);
         let peak = talk.lines().find_map(|line| line.strip_prefix("peak memory ")?.strip_suffix(" kB")).unwrap();
         let peak = peak.parse::<f64>().unwrap() / 1024.0;
         println!("{method}: {peak:.0} MB at most, matrix {matrix:.0} MB");
-        assert!(peak <= copies * matrix + 64.0);
+        assert!(peak <= 1.3 * matrix + 64.0);
     }
 }
 
