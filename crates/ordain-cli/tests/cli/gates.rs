@@ -141,7 +141,7 @@ fn quality_on_ohsumed_and_mq2008() {
     let result = compare("ranksvm[scale=query,weight=pair,lambda=1]", &real("ohsumed-letor2"), &letor2);
     assert!(fold_mean(&result, "ndcg@10") >= 0.446 && fold_mean(&result, "map") >= 0.445);
     let result = compare("ranksvm", &real("ohsumed-letor2"), &letor2);
-    assert!(fold_mean(&result, "ndcg@10") >= 0.434 && fold_mean(&result, "map") >= 0.441);
+    assert!(fold_mean(&result, "ndcg@10") >= 0.4352 && fold_mean(&result, "map") >= 0.441);
     let result = compare("ranksvm", &real("mq2008"), &MQ);
     assert!(fold_mean(&result, "ndcg@10") >= 0.4995 && fold_mean(&result, "map") >= 0.4715);
     let result = compare("rankmatch", &real("mq2008"), &MQ);
@@ -165,8 +165,8 @@ fn transforms_do_no_harm() {
         let train = items(name, &format!("{name}-train.arff.gz"));
         let means = annotated(&["cstar", "cstar[transform=none]"], &["--train", &train, "--test", &items(name, test)]);
         println!("{name}: {:.4} with transforms, {:.4} without", means[0], means[1]);
-        // .0255 above on scene, .0039 below on yeast, where half an interval is .019
-        assert!(means[0] >= means[1] - 0.005, "{name}");
+        // .0255 above on scene; on yeast, where columns have both signs, none is transformed
+        assert!(means[0] >= means[1] - 0.002, "{name}");
     }
 }
 
@@ -218,8 +218,7 @@ fn trees_on_made_up_data() {
 fn trees_on_ohsumed_and_mq2008() {
     let method = "ranksvm[scorer=linear+trees]";
     let result = compare(method, &real("ohsumed-letor2"), &MQ);
-    // MAP was .4533 while the linear part was chosen on 21 queries alone; .4480 now, and the standard error is .003
-    assert!(fold_mean(&result, "ndcg@10") >= 0.447 && fold_mean(&result, "map") >= 0.446);
+    assert!(fold_mean(&result, "ndcg@10") >= 0.447 && fold_mean(&result, "map") >= 0.450);
     let result = compare(method, &real("mq2008"), &MQ);
     assert!(fold_mean(&result, "ndcg@10") >= 0.502 && fold_mean(&result, "map") >= 0.475);
     let result = compare("rankmatch[scorer=auto]", &real("mq2008"), &MQ);
@@ -294,7 +293,7 @@ fn memory_of_a_fit_on_made_up_data() {
     assert_eq!((found["rows"].as_u64().unwrap() as usize, &found["features"]), (made.rows(), &Value::from(46)));
     let model = dir.path().join("m.ordain").display().to_string();
     let matrix = made.rows() as f64 * 46.0 * 4.0 / f64::from(1 << 20);
-    for method in ["ranksvm[transform=none]", "ranksvm"] {
+    for method in ["ranksvm[transform=none]", "ranksvm[transform=log]"] {
         let (_, talk) = ordain(&["fit", method, &name, "-o", &model, "--threads", "2", "-v"]);
         let peak = talk.lines().find_map(|line| line.strip_prefix("peak memory ")?.strip_suffix(" kB")).unwrap();
         let peak = peak.parse::<f64>().unwrap() / 1024.0;
