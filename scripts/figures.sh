@@ -7,6 +7,11 @@ data=$1/ranking/ohsumed-letor2
 ordain=target/release/ordain
 fixed=scale=query,lambda=0.1
 
+echo "Figure 2: every ranker on OHSUMED, settings by validation, five seeds where a method draws"
+"$ordain" compare rankmatch dorm ranksvm listnet svmmap ranknet structrank ccrf sortnet --folds "$data" --convention letor2 \
+  --seeds 5 --published "$data/published/reference_algorithms.csv" --metric "$(seq -s, -f 'ndcg@%g' 1 10),map" \
+  --report target/figure2.html --quiet
+
 echo "Figure 2, right: OHSUMED, NDCG@1..10 (fold means), M = R = 3"
 "$ordain" compare "rankmatch[$fixed,subset=R]" "dorm[$fixed]" "rankmatch[$fixed,places=3]" --folds "$data" --convention letor2 \
   --metric "$(seq -s, -f 'ndcg@%g' 1 10)" --quiet --json | python3 -c '

@@ -31,7 +31,19 @@ from ._input import (
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BallRank", "Dorm", "ListNet", "QuadRank", "RankMatch", "RankSVM", "SVMMap"]
+__all__ = [
+    "CCRF",
+    "BallRank",
+    "Dorm",
+    "ListNet",
+    "QuadRank",
+    "RankMatch",
+    "RankNet",
+    "RankSVM",
+    "SVMMap",
+    "SortNet",
+    "StructRank",
+]
 
 
 def _numbers(queries: Ids | None, n: int) -> Ints:
@@ -1132,6 +1144,214 @@ class SVMMap(Ranker):
         self.exportable = exportable
         self.lambda_ = lambda_
         self.c = c
+        self.max_iter = max_iter
+        self.tol = tol
+        self.choose_by = choose_by
+        self.convention = convention
+        self.refit = refit
+        self.missing = missing
+        self.single_query = single_query
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress
+
+
+class RankNet(Ranker):
+    """RankNet: the logistic loss of pairs, with a linear scorer or a network of two layers.
+
+    ```text
+    lambda/2 |θ|² + mean over pairs (i better than j) of log(1 + exp(s_j - s_i))
+    s = w·x, or with hidden=H: s = Σ_k v_k tanh(a_k·x + c_k)
+    ```
+
+    `coef_` is that of the linear scorer. Cost O(pairs + values) for each step. Parameters are those of
+    `ordain fit ranknet --help`.
+    """
+
+    _method: ClassVar[str] = "ranknet"
+
+    def __init__(
+        self,
+        *,
+        transform_: str = "auto",
+        scale: str = "auto",
+        exportable: str | bool = False,
+        lambda_: float | str = "auto",
+        c: float | None = None,
+        weight: str = "query",
+        hidden: int = 0,
+        max_iter: int = 1000,
+        tol: float = 1e-5,
+        choose_by: str = "ndcg@10",
+        convention: str = "standard",
+        refit: bool = True,
+        missing: str = "error",
+        single_query: bool = False,
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.transform_ = transform_
+        self.scale = scale
+        self.exportable = exportable
+        self.lambda_ = lambda_
+        self.c = c
+        self.weight = weight
+        self.hidden = hidden
+        self.max_iter = max_iter
+        self.tol = tol
+        self.choose_by = choose_by
+        self.convention = convention
+        self.refit = refit
+        self.missing = missing
+        self.single_query = single_query
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress
+
+
+class StructRank(Ranker):
+    """StructRank: all preferences of a query together should be likely.
+
+    ```text
+    lambda/2 |w|² + mean over queries of - log P(all preferences) / functions
+    edges="star":  P = Π_i 1 / (1 + Σ over lesser j of exp(s_j - s_i))
+    edges="pairs": P = Π over two preferences of one document of 1 / (1 + exp(-r) + exp(-r'))
+    ```
+
+    Cost O(values) for each step, of pairs O(values + preferences). Parameters are those of
+    `ordain fit structrank --help`.
+    """
+
+    _method: ClassVar[str] = "structrank"
+
+    def __init__(
+        self,
+        *,
+        transform_: str = "auto",
+        scale: str = "auto",
+        exportable: str | bool = False,
+        lambda_: float | str = "auto",
+        c: float | None = None,
+        edges: str = "star",
+        max_iter: int = 1000,
+        tol: float = 1e-5,
+        choose_by: str = "ndcg@10",
+        convention: str = "standard",
+        refit: bool = True,
+        missing: str = "error",
+        single_query: bool = False,
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.transform_ = transform_
+        self.scale = scale
+        self.exportable = exportable
+        self.lambda_ = lambda_
+        self.c = c
+        self.edges = edges
+        self.max_iter = max_iter
+        self.tol = tol
+        self.choose_by = choose_by
+        self.convention = convention
+        self.refit = refit
+        self.missing = missing
+        self.single_query = single_query
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress
+
+
+class CCRF(Ranker):
+    """C-CRF: grades as a Gaussian field around the features, in which documents that are alike have like grades.
+
+    ```text
+    p(y | X) ∝ exp(- Σ_k α_k Σ_i (y_i - x_ik)² - β/2 Σ_ij S_ij (y_i - y_j)²)
+    scores: the mode, (aI + βΛ) μ = X α
+    ```
+
+    Scores depend on the other documents of a query. Cost O(n³) once for a query of n documents, then O(values) for each
+    step. Parameters are those of `ordain fit ccrf --help`.
+    """
+
+    _method: ClassVar[str] = "ccrf"
+
+    def __init__(
+        self,
+        *,
+        transform_: str = "auto",
+        scale: str = "minmax",
+        similarity: str = "rbf",
+        max_iter: int = 1000,
+        tol: float = 1e-7,
+        choose_by: str = "ndcg@10",
+        convention: str = "standard",
+        refit: bool = True,
+        missing: str = "error",
+        single_query: bool = False,
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.transform_ = transform_
+        self.scale = scale
+        self.similarity = similarity
+        self.max_iter = max_iter
+        self.tol = tol
+        self.choose_by = choose_by
+        self.convention = convention
+        self.refit = refit
+        self.missing = missing
+        self.single_query = single_query
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress
+
+
+class SortNet(Ranker):
+    """SortNet: a symmetric network that is shown two documents and says which comes first.
+
+    ```text
+    lambda/2 |θ|² + mean over pairs (x better than y) of (1 - out(x, y))² + out(y, x)²
+    score: the mean of out(x, y) - out(y, x) over the other documents y of the query
+    ```
+
+    It keeps the network that is best on validation, by `map` or, as in the paper's other version, `choose_by="p@10"`.
+    Scores depend on the other documents of a query; cost O(n² hidden) for n of them. Parameters are those of
+    `ordain fit sortnet --help`.
+    """
+
+    _method: ClassVar[str] = "sortnet"
+
+    def __init__(
+        self,
+        *,
+        transform_: str = "auto",
+        scale: str = "minmax",
+        lambda_: float = 1e-4,
+        c: float | None = None,
+        hidden: int = 10,
+        pairs: int = 2000,
+        rounds: int = 8,
+        max_iter: int = 60,
+        tol: float = 1e-4,
+        choose_by: str = "map",
+        convention: str = "standard",
+        refit: bool = True,
+        missing: str = "error",
+        single_query: bool = False,
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.transform_ = transform_
+        self.scale = scale
+        self.lambda_ = lambda_
+        self.c = c
+        self.hidden = hidden
+        self.pairs = pairs
+        self.rounds = rounds
         self.max_iter = max_iter
         self.tol = tol
         self.choose_by = choose_by

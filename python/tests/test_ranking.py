@@ -13,7 +13,20 @@ import pytest
 from conftest import made, told, write_letor
 
 import ordain
-from ordain import BallRank, Dorm, FormatError, NotFittedError, RankMatch, RankSVM, SVMMap, _ordain
+from ordain import (
+    CCRF,
+    BallRank,
+    Dorm,
+    FormatError,
+    NotFittedError,
+    RankMatch,
+    RankNet,
+    RankSVM,
+    SortNet,
+    StructRank,
+    SVMMap,
+    _ordain,
+)
 
 SMALL = {
     RankSVM: {"scale": "query", "lambda_": 0.1},
@@ -21,6 +34,9 @@ SMALL = {
     Dorm: {"scale": "query", "lambda_": 0.1, "draws": 0.1},
     BallRank: {"scale": "query", "lambda_": 1e-3, "gamma": 1.0},
     SVMMap: {"scale": "query", "lambda_": 0.01},
+    RankNet: {"scale": "query", "lambda_": 0.01},
+    StructRank: {"scale": "query", "lambda_": 0.01},
+    SortNet: {"hidden": 4, "rounds": 1},
 }
 ALL = pytest.mark.parametrize("kind", list(SMALL), ids=lambda kind: kind.__name__)
 
@@ -620,3 +636,21 @@ def test_answers_are_those_of_the_command_line(data, tmp_path):
     model.save(saved)
     told_lines = told("predict", saved, file, "--json", "--top", 3, "--probabilities").splitlines()
     assert model.answers(X, qid, top=3, probabilities=True) == [json.loads(line) for line in told_lines]
+
+
+def test_networks_and_fields(data):
+    net = RankNet(scale="query", lambda_=1e-3, hidden=5).fit(data.X, data.y, qid=data.qid)
+    again = RankNet(scale="query", lambda_=1e-3, hidden=5, n_threads=1).fit(data.X, data.y, qid=data.qid)
+    assert model_bytes(net) == model_bytes(again)
+    assert net.score(data.X, data.y, qid=data.qid) > 0.8
+    # a feature whose small values are good has no weight in a field
+    positive = np.abs(data.X) * np.sign(RankNet(scale="query", lambda_=0.01).fit(data.X, data.y, qid=data.qid).coef_)
+    field = CCRF().fit(positive, data.y, qid=data.qid)
+    scores = field.predict(positive, qid=data.qid)
+    rows = np.flatnonzero(data.qid == data.qid[0])[:2]
+    reasons = field.explain(positive, data.qid, above=int(rows[0]), below=int(rows[1]))
+    assert reasons["contribution"].sum() == pytest.approx(scores[rows[0]] - scores[rows[1]], abs=1e-6)
+    with pytest.raises(ValueError, match="similarity"):
+        CCRF(similarity="cosine").fit(data.X, data.y, qid=data.qid)
+    with pytest.raises(ValueError, match="hidden"):
+        SortNet(hidden=0).fit(data.X, data.y, qid=data.qid)

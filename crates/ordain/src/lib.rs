@@ -4,13 +4,17 @@
 //!
 //! | task | data | method | what it minimises |
 //! |---|---|---|---|
-//! | rank | queries with graded documents | [`method::RankSvm`] | squared hinge over all pairs; linear or with a kernel |
+//! | rank | queries with graded documents | [`method::RankSvm`] | squared or plain hinge over all pairs; linear or with a kernel |
 //! | | | [`method::RankMatch`] | likelihood of right orders; gives probabilities of places |
 //! | | | [`method::Dorm`] | structured hinge on small lists |
 //! | | | [`method::BallRank`] | kernel ranking by a minimum enclosing ball of core pairs |
 //! | | | [`method::ListNet`] | cross-entropy of the probabilities of coming first |
 //! | | | [`method::SvmMap`] | structural hinge of average precision on whole lists |
 //! | | | [`method::QuadRank`] | likelihood or structured hinge of orders, with links between items that queries share |
+//! | | | [`method::RankNet`] | logistic loss over all pairs; linear or with hidden units |
+//! | | | [`method::StructRank`] | likelihood of all preferences of a query together |
+//! | | | [`method::Ccrf`] | likelihood of grades as a Gaussian field of documents that are alike |
+//! | | | [`method::SortNet`] | squared error of a symmetric network that compares two documents |
 //! | annotate | items with labels | [`method::CStar`] | likelihood or structured hinge of label sets with links |
 //! | match | two sides with candidate edges | [`method::MatchMap`] | likelihood of whole matchings |
 //! | | | [`method::MatchMargin`] | structured hinge of matchings, with a temperature |

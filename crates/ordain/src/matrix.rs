@@ -2,7 +2,10 @@
 //!
 //! Features are stored as `f32`, one block per data set; parameters, sums and scores are `f64`.
 
+mod eigen;
 pub(crate) mod runs;
+
+pub use eigen::eigen;
 
 use crate::error::{Error, Result};
 use rayon::prelude::*;

@@ -7,6 +7,9 @@ use crate::data::Groups;
 use crate::data::scale::Scaling;
 use crate::kernel::Expansion;
 use crate::matrix::{Features, dot_row};
+use crate::scorer::comparison::Comparison;
+use crate::scorer::field::Field;
+use crate::scorer::network::Network;
 use crate::scorer::rows::{Rows, Work};
 use crate::traits::Scorer;
 use crate::tree::Forest;
@@ -32,6 +35,12 @@ pub enum Score {
     Kernel(Expansion),
     /// A sum of trees, on top of weights or alone.
     Trees(TreeScore),
+    /// A network of two layers.
+    Network(Network),
+    /// How a row does against the others of its unit, by a network that compares two.
+    Comparison(Comparison),
+    /// The mode of a field in which the rows of a unit pull at each other.
+    Field(Field),
 }
 
 /// `w·x + Σ_t tree_t(z)`: weights on the scaled features x, and trees on the columns z as they stand in the data.
@@ -79,7 +88,7 @@ impl Score {
     pub fn weights(&self) -> &[f64] {
         match self {
             Self::Linear(weights) | Self::Trees(TreeScore { weights, .. }) => weights,
-            Self::Kernel(_) => &[],
+            Self::Kernel(_) | Self::Network(_) | Self::Comparison(_) | Self::Field(_) => &[],
         }
     }
 
@@ -87,7 +96,7 @@ impl Score {
     pub fn forests(&self) -> &[Forest] {
         match self {
             Self::Trees(score) => &score.forests,
-            Self::Linear(_) | Self::Kernel(_) => &[],
+            _ => &[],
         }
     }
 
@@ -111,8 +120,8 @@ impl Score {
     /// The sum of kernels, if it is one.
     pub fn expansion(&self) -> Option<&Expansion> {
         match self {
-            Self::Linear(_) | Self::Trees(_) => None,
             Self::Kernel(expansion) => Some(expansion),
+            _ => None,
         }
     }
 
@@ -122,6 +131,9 @@ impl Score {
             Self::Linear(weights) => weights.len() == columns && weights.iter().all(|w| w.is_finite()),
             Self::Kernel(expansion) => expansion.fits(columns) && expansion.one_function(),
             Self::Trees(score) => score.fits(columns, 1),
+            Self::Network(network) => network.fits(columns),
+            Self::Comparison(comparison) => comparison.fits(columns),
+            Self::Field(field) => field.fits(columns),
         }
     }
 
@@ -134,6 +146,7 @@ impl Score {
                 expansion.fits(columns) && own && expansion.parts.len() == labels
             }
             Self::Trees(score) => score.fits(columns, labels),
+            Self::Network(_) | Self::Comparison(_) | Self::Field(_) => false,
         }
     }
 
@@ -144,6 +157,9 @@ impl Score {
             Self::Linear(weights) => count(weights),
             Self::Kernel(expansion) => expansion.parts.iter().map(|part| count(&part.coefficients)).sum(),
             Self::Trees(score) => count(&score.weights) + score.forests.iter().map(Forest::nodes).sum::<usize>(),
+            Self::Network(network) => count(&network.numbers),
+            Self::Comparison(comparison) => count(&comparison.numbers),
+            Self::Field(field) => count(&field.alpha) + usize::from(field.beta > 0.0),
         }
     }
 
@@ -157,7 +173,8 @@ impl Score {
 
     /// The scores of the rows of unit `n` of some rows; `name` is the name of the unit. A unit without a function scores 0.
     ///
-    /// O(values) of a linear score, O(rows · core rows · columns) of kernels, O(rows · trees · depth) of trees.
+    /// O(values) of a linear score, O(rows · core rows · columns) of kernels, O(rows · trees · depth) of trees, O(values · hidden units) of
+    /// networks, and besides O(rows² · hidden units) of one that compares and O(rows² · columns) of a field.
     pub fn unit(&self, rows: &Rows<'_>, n: usize, name: &str, s: &mut [f64], work: &mut Work) {
         match self {
             Self::Linear(weights) => rows.scores(n, weights, s, work),
@@ -172,6 +189,9 @@ impl Score {
                 }
                 score.add(rows.features(), rows.rows(n), s);
             }
+            Self::Network(network) => network.scores(&rows.dense(n), s),
+            Self::Comparison(comparison) => comparison.scores(&rows.dense(n), s),
+            Self::Field(field) => field.scores(&rows.dense(n), s),
         }
     }
 
@@ -199,7 +219,9 @@ impl Score {
             Self::Linear(weights) if units.len() == set.len() && !matches!(scaling, Scaling::Query { .. }) => {
                 rows.all_scores(weights)
             }
-            Self::Linear(_) | Self::Trees(_) => self.row_units(set, units, &rows),
+            Self::Linear(_) | Self::Trees(_) | Self::Network(_) | Self::Comparison(_) | Self::Field(_) => {
+                self.row_units(set, units, &rows)
+            }
             Self::Kernel(expansion) => kernel_units(expansion, set, units, &rows, name),
         }
     }
@@ -223,8 +245,8 @@ impl Score {
         scores
     }
 
-    /// The scores of rows that are scaled already, row after row; `None` where the unit of this name has no function, and
-    /// of trees, which see rows as they stand in the data.
+    /// The scores of rows that are scaled already, row after row; `None` where the unit of this name has no function,
+    /// of trees, which see rows as they stand in the data, and where the score of a row depends on the others of its unit.
     ///
     /// With it the function can be seen where there is no row.
     pub fn scaled(&self, name: &str, rows: &[f32], columns: usize) -> Option<Vec<f64>> {
@@ -236,7 +258,12 @@ impl Score {
                 expansion.scores(expansion.part(name)?, rows, &mut scores);
                 Some(scores)
             }
-            Self::Trees(_) => None,
+            Self::Network(network) => {
+                let mut scores = vec![0.0; rows.len() / d];
+                network.scores(rows, &mut scores);
+                Some(scores)
+            }
+            Self::Trees(_) | Self::Comparison(_) | Self::Field(_) => None,
         }
     }
 
@@ -254,7 +281,7 @@ impl Score {
             });
         }
         match self {
-            Self::Linear(_) => {}
+            Self::Linear(_) | Self::Network(_) | Self::Comparison(_) | Self::Field(_) => {}
             Self::Kernel(expansion) => expansion.add_parts(&dense(features, row), s),
             Self::Trees(score) => {
                 let x = dense(features, row);
@@ -265,8 +292,8 @@ impl Score {
 
     /// What each feature adds to the score of row `above` over row `below`, both of unit `q`; the largest first.
     ///
-    /// The contributions add up to the difference of the scores. With a kernel the weight of a feature is its mean slope
-    /// on the straight way from one row to the other. What trees add is shared among columns by Shapley's rule with the
+    /// The contributions add up to the difference of the scores. With a kernel or a network the weight of a feature is its mean slope
+    /// on the straight way from one row to the other, the rest of the unit staying as it is. What a field adds is linear in the values of all rows of the unit, column by column. What trees add is shared among columns by Shapley's rule with the
     /// lower row as the background ([`Forest::shares`]); the weight is then the contribution over the difference.
     pub fn explain(
         &self,
@@ -291,6 +318,16 @@ impl Score {
                 let line = |row: usize| &lines[(row - start) * d..(row - start + 1) * d];
                 let part = expansion.part(name);
                 slope = part.map_or(vec![0.0; d], |part| expansion.mean_slope(part, line(below), line(above)));
+                &slope
+            }
+            Self::Network(_) | Self::Comparison(_) | Self::Field(_) => {
+                let lines = rows.dense(0);
+                let line = |row: usize| &lines[(row - start) * d..(row - start + 1) * d];
+                slope = match self {
+                    Self::Network(network) => network.mean_slope(line(below), line(above)),
+                    Self::Comparison(comparison) => comparison.mean_slope(&lines, line(below), line(above)),
+                    _ => vec![0.0; d],
+                };
                 &slope
             }
         };
@@ -319,13 +356,22 @@ impl Score {
                 }
             })
             .collect();
-        for forest in self.forests() {
-            for (j, share) in forest.shares(&dense(set.features, above), &dense(set.features, below)) {
-                let part = &mut all[j];
-                part.contribution += share;
-                let slope = part.contribution / part.difference;
-                part.weight = if slope.is_finite() { slope } else { 0.0 };
+        let shares = match self {
+            Self::Field(field) => {
+                let shares = field.shares(&rows.dense(0), above - start, below - start);
+                shares.into_iter().enumerate().collect()
             }
+            _ => self
+                .forests()
+                .iter()
+                .flat_map(|forest| forest.shares(&dense(set.features, above), &dense(set.features, below)))
+                .collect::<Vec<(usize, f64)>>(),
+        };
+        for (j, share) in shares {
+            let part = &mut all[j];
+            part.contribution += share;
+            let slope = part.contribution / part.difference;
+            part.weight = if slope.is_finite() { slope } else { 0.0 };
         }
         all.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()).then(a.column.cmp(&b.column)));
         all
@@ -340,7 +386,7 @@ impl Score {
             features.each(row, |j, x| shares.columns.push((j, f64::from(x) * weights[j * labels + label])));
         }
         match self {
-            Self::Linear(_) => {}
+            Self::Linear(_) | Self::Network(_) | Self::Comparison(_) | Self::Field(_) => {}
             Self::Trees(score) => {
                 let (x, forest) = (dense(features, row), &score.forests[label]);
                 let origin = vec![0.0; x.len()];

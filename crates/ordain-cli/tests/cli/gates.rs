@@ -170,17 +170,74 @@ fn transforms_do_no_harm() {
     }
 }
 
-/// A convex objective has one optimum, which an independent solver found: NDCG@10 and MAP of both λ.
+/// A convex objective has one optimum, which an independent solver found: NDCG@10 and MAP by scaling and λ.
+const OPTIMA: [(&str, &str, f64, f64); 19] = [
+    ("listnet", "minmax,lambda=0.001", 0.4494, 0.4488),
+    ("listnet", "minmax,lambda=0.01", 0.4393, 0.4451),
+    ("listnet", "minmax,lambda=0.1", 0.4397, 0.4423),
+    ("listnet", "query,lambda=0.001", 0.4390, 0.4481),
+    ("listnet", "query,lambda=0.01", 0.4434, 0.4475),
+    ("listnet", "query,lambda=0.1", 0.4447, 0.4462),
+    ("ranknet", "minmax,lambda=0.001", 0.4389, 0.4492),
+    ("ranknet", "minmax,lambda=0.01", 0.4366, 0.4458),
+    ("ranknet", "minmax,lambda=0.1", 0.4458, 0.4440),
+    ("ranknet", "query,lambda=0.001", 0.4371, 0.4468),
+    ("ranknet", "query,lambda=0.01", 0.4405, 0.4483),
+    ("ranknet", "query,lambda=0.1", 0.4406, 0.4460),
+    ("structrank", "minmax,lambda=0.001", 0.4409, 0.4487),
+    ("structrank", "minmax,lambda=0.01", 0.4372, 0.4470),
+    ("structrank", "minmax,lambda=0.1", 0.4475, 0.4471),
+    ("structrank", "query,lambda=0.001", 0.4392, 0.4472),
+    ("structrank", "query,lambda=0.01", 0.4413, 0.4476),
+    ("structrank", "query,lambda=0.1", 0.4391, 0.4477),
+    ("ccrf", "minmax", 0.4345, 0.4449),
+];
+
 #[test]
 #[ignore = "needs the folder ORDAIN_DATA, run by ./check --data"]
-fn listnet_on_ohsumed_lands_on_its_optimum() {
-    for (lambda, ndcg, map) in [(0.01, 0.4434, 0.4475), (0.1, 0.4447, 0.4462)] {
-        let method = format!("listnet[scale=query,lambda={lambda}]");
-        let result = compare(&method, &real("ohsumed-letor2"), &["--convention", "letor2"]);
-        let found = [fold_mean(&result, "ndcg@10"), fold_mean(&result, "map")];
-        println!("{method}: {found:?}");
-        assert!((found[0] - ndcg).abs() < 0.001 && (found[1] - map).abs() < 0.001);
+fn convex_methods_land_on_their_optima() {
+    let methods: Vec<String> =
+        OPTIMA.iter().map(|(method, how, ..)| format!("{method}[transform=none,scale={how}]")).collect();
+    let folder = real("ohsumed-letor2").display().to_string();
+    let mut command = vec!["compare"];
+    command.extend(methods.iter().map(String::as_str));
+    command.extend(["--folds", &folder, "--convention", "letor2", "--metric", "ndcg@10,map", "--json"]);
+    let result = json(&command);
+    for (n, (method, (.., ndcg, map))) in methods.iter().zip(&OPTIMA).enumerate() {
+        let mean = |metric: &str| result["methods"][n]["metrics"][metric]["fold_mean"].as_f64().unwrap();
+        let found = [mean("ndcg@10"), mean("map")];
+        println!("{method}: {found:.4?} for {ndcg} {map}");
+        assert!((found[0] - ndcg).abs() < 0.001 && (found[1] - map).abs() < 0.001, "{method}");
     }
+}
+
+/// The thresholds are those of `quality_on_made_up_data`; a field has no negative weights, and half of the true ones are.
+#[test]
+fn networks_on_made_up_data() {
+    let dir = tempfile::tempdir().unwrap();
+    made_up(dir.path(), 1);
+    for (method, ndcg, map) in [
+        ("ranknet[scale=query,lambda=0.01]", 0.75, 0.82),
+        ("ranknet[scale=query,lambda=0.001,hidden=4]", 0.7, 0.78),
+        ("structrank[scale=query,lambda=0.01]", 0.75, 0.82),
+        ("ranksvm[loss=hinge,scale=query,lambda=0.01]", 0.75, 0.82),
+        ("sortnet[hidden=5,rounds=2]", 0.7, 0.78),
+    ] {
+        let result = compare(method, dir.path(), &["--convention", "letor2"]);
+        let found = [fold_mean(&result, "ndcg@10"), fold_mean(&result, "map")];
+        println!("{method}: {found:.4?}");
+        assert!(found[0] >= ndcg && found[1] >= map, "{method}: {found:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs the folder ORDAIN_DATA, run by ./check --data"]
+fn sortnet_on_ohsumed() {
+    let result = compare("sortnet", &real("ohsumed-letor2"), &["--convention", "letor2"]);
+    let found = [fold_mean(&result, "ndcg@10"), fold_mean(&result, "map")];
+    println!("sortnet: {found:.4?}");
+    // .4324 and .4423 at seed 0; the paired error of NDCG@10 on 106 queries is .008
+    assert!(found[0] >= 0.43 && found[1] >= 0.438);
 }
 
 /// The threshold is that of `quality_on_made_up_data`.
@@ -196,7 +253,7 @@ fn svmmap_on_made_up_data() {
 #[ignore = "needs the folder ORDAIN_DATA, run by ./check --data"]
 fn svmmap_on_ohsumed() {
     let result = compare("svmmap[lambda=0.001,scale=minmax]", &real("ohsumed-letor2"), &["--convention", "letor2"]);
-    assert!(fold_mean(&result, "map") >= 0.446);
+    assert!(fold_mean(&result, "ndcg@10") >= 0.438 && fold_mean(&result, "map") >= 0.446);
 }
 
 /// Grades that depend on pairs of columns: trees find what weights do not.

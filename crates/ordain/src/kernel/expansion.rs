@@ -41,6 +41,15 @@ pub struct Expansion {
 /// Documents that are scored at once: their kernel block stays in the cache.
 const CHUNK: usize = 128;
 
+/// Gauss's rule of five points for a piece of length 1 around 0: places and weights.
+pub(crate) const GAUSS: [(f64, f64); 5] = [
+    (0.0, 0.284_444_444_444_444_44),
+    (-0.269_234_655_052_841_55, 0.239_314_335_249_683_23),
+    (0.269_234_655_052_841_55, 0.239_314_335_249_683_23),
+    (-0.453_089_922_969_332, 0.118_463_442_528_094_54),
+    (0.453_089_922_969_332, 0.118_463_442_528_094_54),
+];
+
 impl Expansion {
     /// The sum of these parts. O(core documents · d).
     pub fn new(kernel: Kernel, documents: Matrix, parts: Vec<Part>) -> Self {
@@ -111,16 +120,9 @@ impl Expansion {
     /// Gauss and Legendre's rule of five points on each of 32 pieces: exact to many digits for smooth kernels, to a hundredth for those with kinks (Laplace, intersection). O(core documents · d).
     pub fn mean_slope(&self, part: &Part, from: &[f32], to: &[f32]) -> Vec<f64> {
         const PIECES: usize = 32;
-        const POINTS: [(f64, f64); 5] = [
-            (0.0, 0.284_444_444_444_444_44),
-            (-0.269_234_655_052_841_55, 0.239_314_335_249_683_23),
-            (0.269_234_655_052_841_55, 0.239_314_335_249_683_23),
-            (-0.453_089_922_969_332, 0.118_463_442_528_094_54),
-            (0.453_089_922_969_332, 0.118_463_442_528_094_54),
-        ];
         let mut slope = vec![0.0; from.len()];
         for piece in 0..PIECES {
-            for (at, weight) in POINTS {
+            for (at, weight) in GAUSS {
                 let t = (piece as f64 + 0.5 + at) / PIECES as f64;
                 let here: Vec<f32> = from
                     .iter()

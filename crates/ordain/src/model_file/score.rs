@@ -1,10 +1,13 @@
-//! Scores in a file: weights, a kernel with its core rows, or trees.
+//! Scores in a file: weights, a kernel with its core rows, trees, a network, a comparison or a field.
 
 use super::{Opened, Tensors};
 use crate::error::Result;
 use crate::kernel::{Expansion, Kernel, Part};
 use crate::matrix::Matrix;
 use crate::score::{Score, TreeScore};
+use crate::scorer::comparison::Comparison;
+use crate::scorer::field::{Field, Similarity};
+use crate::scorer::network::Network;
 use crate::tree::{Forest, Parts};
 use safetensors::tensor::Dtype;
 use serde::{Deserialize, Serialize};
@@ -55,6 +58,47 @@ impl Place {
             to.f64s(&self.inside("coefficients"), &beta);
         }
         self.store_trees(score.forests(), to);
+        match score {
+            Score::Network(network) => to.f64s(&self.beside("network"), &network.numbers),
+            Score::Comparison(comparison) => to.f64s(&self.beside("comparison"), &comparison.numbers),
+            Score::Field(field) => {
+                to.f64s(&self.beside("field"), &[&field.alpha[..], &[field.beta]].concat());
+                to.u32s(&self.beside("alike"), std::iter::once(u32::from(field.similarity == Similarity::Rbf)));
+            }
+            Score::Linear(_) | Score::Kernel(_) | Score::Trees(_) => {}
+        }
+    }
+
+    /// A name beside that of the trees.
+    fn beside(&self, name: &str) -> String {
+        format!("{}/{name}", self.trees)
+    }
+
+    /// A network, a comparison or a field, if the file has one; [`Score::fits`] looks at all its numbers.
+    fn restore_network(&self, d: usize, from: &Opened) -> Result<Option<Score>> {
+        let impossible = || from.refusal.impossible();
+        if from.has(&self.beside("network")) {
+            let numbers = from.f64s(&self.beside("network"))?;
+            let hidden = numbers.len() / d.checked_add(2).ok_or_else(impossible)?;
+            return Ok(Some(Score::Network(Network { columns: d, hidden, numbers })));
+        }
+        if from.has(&self.beside("comparison")) {
+            let numbers = from.f64s(&self.beside("comparison"))?;
+            let of_unit = d.checked_mul(2).and_then(|d| d.checked_add(3)).ok_or_else(impossible)?;
+            let hidden = numbers.len().saturating_sub(1) / of_unit;
+            return Ok(Some(Score::Comparison(Comparison { columns: d, hidden, numbers })));
+        }
+        if from.has(&self.beside("field")) {
+            let mut alpha = from.f64s(&self.beside("field"))?;
+            let beta = alpha.pop().ok_or_else(impossible)?;
+            let similarity = match from.u32s(&self.beside("alike"))?[..] {
+                [0] => Similarity::None,
+                [1] => Similarity::Rbf,
+                _ => return Err(impossible()),
+            };
+            return Ok(Some(Score::Field(Field { alpha, beta, similarity })));
+        }
+        Ok(None)
     }
 
     /// Adds the vectors of all forests, one behind the other, and the lengths of each.
@@ -125,6 +169,10 @@ impl Place {
     /// at the sizes of what belongs together and at the numbers of documents.
     pub(super) fn restore(&self, header: Option<&ExpansionHeader>, d: usize, from: &Opened) -> Result<Score> {
         let weights = from.f64s(self.weights)?;
+        if let Some(score) = self.restore_network(d, from)? {
+            from.sized(weights.len(), 0)?;
+            return Ok(score);
+        }
         let Some(header) = header else {
             return Ok(match from.has(&format!("{}/sizes", self.trees)) {
                 true => Score::Trees(TreeScore { weights, forests: self.restore_trees(d, from)? }),

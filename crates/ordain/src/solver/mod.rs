@@ -5,6 +5,7 @@ pub mod block_fw;
 pub mod boost;
 pub mod bundle;
 pub mod cccp;
+pub mod kinks;
 pub mod lbfgs;
 pub mod newton;
 mod past;

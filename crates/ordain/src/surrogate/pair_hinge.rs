@@ -45,19 +45,19 @@ pub fn levels_of(grades: &[f64]) -> impl Iterator<Item = u32> {
 
 /// A document in its place by score.
 #[derive(Clone, Copy, Default)]
-struct Doc {
-    score: f64,
-    root: f64,
-    row: u32,
+pub(super) struct Doc {
+    pub(super) score: f64,
+    pub(super) root: f64,
+    pub(super) row: u32,
     level: u32,
 }
 
 /// Scratch of [`PairHinge`].
 #[derive(Default)]
 pub struct Work {
-    docs: Vec<Doc>,
-    spare: Vec<Doc>,
-    sum: Vec<f64>,
+    pub(super) docs: Vec<Doc>,
+    pub(super) spare: Vec<Doc>,
+    pub(super) sum: Vec<f64>,
 }
 
 impl Graded {
@@ -118,7 +118,7 @@ impl PairHinge {
     }
 
     /// Calls `visit(lesser, better)` for disjoint sets of pairs that together are all; both ascend in score.
-    fn sweep(
+    pub(super) fn sweep(
         &self,
         n: usize,
         s: &[f64],

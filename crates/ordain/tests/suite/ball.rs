@@ -80,7 +80,7 @@ impl Problem {
 }
 
 /// `min x'Px/2 + q'x` where the first of `rows` are equalities `a·x = b`, the others `a·x ≤ b`.
-fn minimum(p: &[Vec<f64>], q: &[f64], rows: &[(Vec<f64>, f64)], equalities: usize) -> (f64, Vec<f64>) {
+pub(crate) fn minimum(p: &[Vec<f64>], q: &[f64], rows: &[(Vec<f64>, f64)], equalities: usize) -> (f64, Vec<f64>) {
     let upper: Vec<Vec<f64>> = p
         .iter()
         .enumerate()

@@ -314,6 +314,7 @@ impl KernelLearner for BallRank {
                 max_iter: 100,
                 watch,
                 kept: problem.kept,
+                hinge: false,
             };
             let polished: Result<Vec<CoreFit>> = blocks
                 .par_iter()

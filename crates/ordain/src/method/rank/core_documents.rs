@@ -10,12 +10,14 @@ use crate::error::{Error, Result};
 use crate::kernel::{Factor, Kernel};
 use crate::matrix::squares_by_column;
 use crate::matrix::{Features, Matrix, dot_row};
+use crate::method::rank::hinge::{self, HingeFit, Steps};
 use crate::random::Random;
 use crate::risk::Empirical;
 use crate::scorer::kernel_rows::{Gram, KernelRows};
 use crate::scorer::rows::Rows;
 use crate::solver::newton::{Memory, Newton};
 use crate::solver::run::{Report, Watch, run};
+use crate::surrogate::pair_band::PairBand;
 use crate::surrogate::pair_hinge::{PairHinge, Work};
 use crate::traits::{Solver, Stop, Surrogate};
 use rayon::prelude::*;
@@ -66,6 +68,8 @@ pub(crate) struct Fitting<'a> {
     pub watch: &'a Watch<'a>,
     /// Whether there is another fit to keep, so that this one may be left before it has begun.
     pub kept: bool,
+    /// Whether pairs have the plain hinge; then `tol` is that of the duality gap.
+    pub hinge: bool,
 }
 
 impl Fitting<'_> {
@@ -78,6 +82,12 @@ impl Fitting<'_> {
     pub(crate) fn gram(&self, block: &Block) -> Result<Gram> {
         self.go_on()?;
         Ok(Gram::new(&self.kernel, block.docs, block.d))
+    }
+
+    /// The same for plain hinges.
+    fn hinges(&self, steps: Steps) -> HingeFit<'_> {
+        let Self { lambda, tol, max_iter, watch, .. } = *self;
+        HingeFit { lambda, tol, max_iter, watch, steps }
     }
 }
 
@@ -127,7 +137,24 @@ impl Block<'_> {
 
     /// The weighted losses at some scores, with their slope by each of them. O(n log n).
     fn losses(&self, scores: &[f64]) -> Result<(f64, Vec<f64>)> {
-        let (loss, mut work) = (self.loss(), Work::default());
+        self.losses_by(&self.loss(), scores)
+    }
+
+    /// The same by hinges whose corners are rounded over a band.
+    fn hinges(&self, width: f64, scores: &[f64]) -> Result<(f64, Vec<f64>)> {
+        self.losses_by(&PairBand { pairs: &self.loss(), width }, scores)
+    }
+
+    /// Number of pairs that have a slack: the support pairs of a fit with plain hinges.
+    pub(crate) fn support(&self, scores: &[f64]) -> usize {
+        let (pairs, mut work) = (self.loss(), Work::default());
+        let band = PairBand { pairs: &pairs, width: 0.0 };
+        let of = |(n, list): (usize, &Range<usize>)| band.support(n, &scores[list.clone()], &mut work);
+        self.lists.iter().enumerate().map(of).sum()
+    }
+
+    fn losses_by(&self, loss: &impl Surrogate<Work = Work>, scores: &[f64]) -> Result<(f64, Vec<f64>)> {
+        let mut work = Work::default();
         let (mut total, mut slope, mut d) = (0.0, vec![0.0; self.len()], vec![]);
         for (n, (list, weight)) in self.lists.iter().zip(&self.weight).enumerate() {
             d.clear();
@@ -150,16 +177,29 @@ impl Block<'_> {
         (0..self.len() as u32).filter(|&i| taught[i as usize]).collect()
     }
 
+    /// The losses with their slopes that a fit is by.
+    fn losses_of(&self, how: &Fitting, scores: &[f64]) -> Result<(f64, Vec<f64>)> {
+        if how.hinge { self.hinges(0.0, scores) } else { self.losses(scores) }
+    }
+
     /// `F = 0`.
-    fn nothing(&self) -> Result<CoreFit> {
+    fn nothing(&self, how: &Fitting) -> Result<CoreFit> {
         let scores = vec![0.0; self.len()];
-        let objective = self.losses(&scores)?.0;
+        let objective = self.losses_of(how, &scores)?.0;
         let report = Report { iterations: 0, objective, gradient: 0.0, gap: None, rounds: None, stop: Stop::Gradient };
         Ok(CoreFit { documents: vec![], coefficients: vec![], scores, report })
     }
 }
 
 impl CoreFit {
+    /// From the coefficients of all documents of a block, and behind them their scores.
+    fn of_all(mut theta: Vec<f64>, report: Report) -> Self {
+        let scores = theta.split_off(theta.len() / 2);
+        let documents: Vec<u32> = (0..theta.len() as u32).filter(|&i| theta[i as usize] != 0.0).collect();
+        let coefficients = documents.iter().map(|&i| theta[i as usize]).collect();
+        Self { documents, coefficients, scores, report }
+    }
+
     /// The same with its documents in their order.
     fn sorted(mut self) -> Self {
         let mut both: Vec<(u32, f64)> = self.documents.into_iter().zip(self.coefficients).collect();
@@ -177,7 +217,6 @@ impl CoreFit {
 pub(crate) fn exact(block: &Block, gram: &Gram, how: &Fitting, start: Option<&CoreFit>) -> Result<CoreFit> {
     let n = block.len();
     let (rows, loss) = (KernelRows::new(gram, &block.lists), block.loss());
-    let mut risk = Empirical::new(&rows, &loss, block.weight.clone()).stopped_by(how.watch.stop);
     let mut theta = vec![0.0; 2 * n];
     if let Some(start) = start {
         // the image anew: the scores of another fit may be rounded otherwise
@@ -185,6 +224,10 @@ pub(crate) fn exact(block: &Block, gram: &Gram, how: &Fitting, start: Option<&Co
         of.iter().for_each(|&(i, beta)| theta[i as usize] = beta);
         gram.add_rows(&of, &mut theta[n..]);
     }
+    if how.hinge {
+        return exact_hinge(block, (gram, &rows, &loss), how, theta);
+    }
+    let mut risk = Empirical::new(&rows, &loss, block.weight.clone()).stopped_by(how.watch.stop);
     let (mut memory, mut before) = (Memory::default(), 0);
     if start.is_none() {
         // from zero a weak ridge takes hundreds of products for steps that lead nowhere near: stronger ones show the way
@@ -213,11 +256,30 @@ pub(crate) fn exact(block: &Block, gram: &Gram, how: &Fitting, start: Option<&Co
         idle.iter().for_each(|&i| beta[i] = 0.0);
         gram.add_rows(&gone, image);
     };
-    let scores = theta.split_off(n);
-    let beta = theta;
-    let documents: Vec<u32> = (0..n as u32).filter(|&i| beta[i as usize] != 0.0).collect();
-    let coefficients = documents.iter().map(|&i| beta[i as usize]).collect();
-    Ok(CoreFit { documents, coefficients, scores, report })
+    Ok(CoreFit::of_all(theta, report))
+}
+
+/// The same with plain hinges: documents that no support pair has get no coefficient.
+fn exact_hinge(
+    block: &Block,
+    (gram, rows, pairs): (&Gram, &KernelRows, &PairHinge),
+    how: &Fitting,
+    theta: Vec<f64>,
+) -> Result<CoreFit> {
+    let n = block.len();
+    let (mut theta, width, mut report) =
+        hinge::minimise(rows, pairs, &block.weight, theta, &how.hinges(Steps::Products))?;
+    let slope = block.hinges(width, &theta[n..])?.1;
+    let gone: Vec<(u32, f64)> =
+        (0..n).filter(|&i| slope[i] == 0.0 && theta[i] != 0.0).map(|i| (i as u32, -theta[i])).collect();
+    if report.stop == Stop::Gap && !gone.is_empty() {
+        gone.iter().for_each(|&(i, _)| theta[i as usize] = 0.0);
+        gram.add_rows(&gone, &mut theta[n..]);
+        let steps = report.iterations;
+        (theta, _, report) = hinge::minimise(rows, pairs, &block.weight, theta, &how.hinges(Steps::Products))?;
+        report.iterations += steps;
+    }
+    Ok(CoreFit::of_all(theta, report))
 }
 
 /// The minimum over the span of some core documents: a plain linear problem in the features `K_nS L⁻ᵀ`.
@@ -239,7 +301,7 @@ fn on_core(block: &Block, core: &[u32], how: &Fitting, start: Option<&CoreFit>) 
         how.kernel.block_with(rows, (&docs, &squares), block.d, out);
     })?;
     if span.documents.is_empty() {
-        return Ok((block.nothing()?, vec![]));
+        return Ok((block.nothing(how)?, vec![]));
     }
     let mut theta = vec![0.0; span.documents.len()];
     if let Some(start) = start {
@@ -303,6 +365,10 @@ impl Span {
         let units: Vec<u32> = (0..block.lists.len() as u32).map(|list| 2 * list).collect();
         let bounds = if bounds.is_empty() { vec![0] } else { bounds };
         let (rows, loss) = (Rows::new(Groups::new(&self.features, &bounds), &units, &Scaling::None), block.loss());
+        if how.hinge {
+            let (theta, _, report) = hinge::minimise(&rows, &loss, &block.weight, theta, &how.hinges(Steps::Core))?;
+            return Ok((theta, report, memory));
+        }
         let mut risk = Empirical::new(&rows, &loss, block.weight.clone()).stopped_by(how.watch.stop);
         let mut newton = Newton::new(&mut risk, how.lambda, how.tol, theta, memory)?.may_write_out();
         let report = run(&mut newton, how.max_iter, 0, how.watch)?;
@@ -389,7 +455,7 @@ impl Course<'_> {
     pub(crate) fn go(&mut self, how: &Fitting, landmarks: &Landmarks) -> Result<(CoreFit, Vec<f64>)> {
         let mut by_landmark = vec![0.0; landmarks.documents.len()];
         if self.kept.is_empty() {
-            return Ok((self.block.nothing()?, by_landmark));
+            return Ok((self.block.nothing(how)?, by_landmark));
         }
         let (theta, memory) = (std::mem::take(&mut self.theta), std::mem::take(&mut self.memory));
         let (theta, report, memory) = self.span.solve(self.block, how, theta, memory)?;
@@ -442,7 +508,8 @@ fn by_dual(
 ) -> Result<Vec<CoreFit>> {
     let rough = Fitting { tol: how.tol.max(ROUGH), ..*how };
     let mut tried: Vec<Vec<bool>> = blocks.iter().map(|block| vec![false; block.len()]).collect();
-    let mut fits: Vec<Solved> = blocks.par_iter().map(|block| Ok((block.nothing()?, vec![]))).collect::<Result<_>>()?;
+    let mut fits: Vec<Solved> =
+        blocks.par_iter().map(|block| Ok((block.nothing(how)?, vec![]))).collect::<Result<_>>()?;
     let count = |fits: &[Solved]| fits.iter().map(|(fit, _)| fit.documents.len()).sum::<usize>();
     for part in GROWTH {
         let size = ((part * m as f64).ceil() as usize).saturating_sub(count(&fits));
@@ -452,7 +519,7 @@ fn by_dual(
         let slopes: Vec<Vec<f64>> = blocks
             .par_iter()
             .zip(&fits)
-            .map(|(block, (fit, _))| Ok(block.losses(&fit.scores)?.1))
+            .map(|(block, (fit, _))| Ok(block.losses_of(how, &fit.scores)?.1))
             .collect::<Result<_>>()?;
         let weight = |b: usize, i: u32| if tried[b][i as usize] { 0.0 } else { slopes[b][i as usize].abs() };
         let drawn = draw(taught, weight, |b| !fits[b].0.documents.is_empty(), size, random);
@@ -589,7 +656,7 @@ mod tests {
     }
 
     fn how(kernel: Kernel, lambda: f64) -> Fitting<'static> {
-        Fitting { kernel, lambda, tol: 1e-6, max_iter: 100, watch: &Watch::NOBODY, kept: false }
+        Fitting { kernel, lambda, tol: 1e-6, max_iter: 100, watch: &Watch::NOBODY, kept: false, hinge: false }
     }
 
     fn whole(block: &Block, how: &Fitting) -> CoreFit {

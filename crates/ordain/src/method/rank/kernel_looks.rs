@@ -275,7 +275,8 @@ impl<L: KernelLearner> Eye<'_, L> {
         let (fit, value) = match &ground.landmarks {
             Some((landmarks, near)) => {
                 let (watch, lambda) = (search.watch, point.lambda);
-                let how = Fitting { kernel, lambda, tol: TOL, max_iter: STEPS, watch, kept };
+                let hinge = search.learner.hinge();
+                let how = Fitting { kernel, lambda, tol: TOL, max_iter: STEPS, watch, kept, hinge };
                 if width.is_none() {
                     let mut values = near.clone();
                     kernel.of_apart(&mut values);

@@ -99,6 +99,10 @@ pub(in crate::method) trait KernelLearner: Method<Rank> {
     /// Whether the last of the points are compared by its own fits all the same: where the number of core documents of a fit
     /// depends on the point.
     fn ends_with_own(&self) -> bool;
+    /// Whether pairs have the plain hinge.
+    fn hinge(&self) -> bool {
+        false
+    }
     /// All settings but those of the kernel, the scaling and λ, as they were used.
     fn own_settings(&self) -> Map<String, Value>;
     /// What serves all λ of one kernel.

@@ -2,20 +2,26 @@
 
 pub mod ballrank;
 mod boosting;
+pub mod ccrf;
 mod core_documents;
 pub mod dorm;
 mod exportable;
+mod hinge;
 mod kernel_looks;
 pub(super) mod kernel_search;
 pub mod listnet;
 mod lists;
+mod network;
 pub mod quadrank;
 mod quadratic;
 mod race;
 pub(super) mod ranker;
 pub mod rankmatch;
+pub mod ranknet;
 pub mod ranksvm;
 pub(super) mod search;
+pub mod sortnet;
+pub mod structrank;
 pub mod svmmap;
 
 use crate::data::{self, Holds, RankReading, RankSet};
@@ -29,6 +35,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 pub use ballrank::BallRank;
+pub use ccrf::Ccrf;
 pub use core_documents::Choose;
 pub use dorm::Dorm;
 pub use exportable::Exportable;
@@ -39,7 +46,10 @@ pub use quadrank::QuadRank;
 pub use quadratic::{GivenOrder, LinkReason, PairCore, PairLinks, PlaceDesign, Placed, Places, Quadratic};
 pub use ranker::{PlaceProbabilities, RankPrediction, Ranker};
 pub use rankmatch::RankMatch;
+pub use ranknet::RankNet;
 pub use ranksvm::{Documents, PairWeight, RankSvm};
+pub use sortnet::SortNet;
+pub use structrank::StructRank;
 pub use svmmap::SvmMap;
 
 /// The task of ranking: queries with documents to an ordering.
@@ -92,6 +102,14 @@ methods! {
         "svmmap" => SvmMap,
         /// Links between items that queries share, over top-k lists.
         "quadrank" => QuadRank,
+        /// RankNet: the logistic loss of pairs, linear or with hidden units.
+        "ranknet" => RankNet,
+        /// StructRank: the joint probability of preferences.
+        "structrank" => StructRank,
+        /// C-CRF: a Gaussian field of documents that are alike.
+        "ccrf" => Ccrf,
+        /// SortNet: a symmetric network that compares two documents.
+        "sortnet" => SortNet,
     }
 }
 

@@ -1,4 +1,4 @@
-//! RankSVM: the squared hinge over all pairs of different grades within a query; linear, or with a kernel.
+//! RankSVM: the squared or the plain hinge over all pairs of different grades within a query; linear, or with a kernel.
 
 use crate::data::scale::Scale;
 use crate::data::transform::Transform;
@@ -9,6 +9,7 @@ use crate::method::rank::CHOOSES_BY;
 use crate::method::rank::boosting::{self, TreeLearner};
 use crate::method::rank::core_documents::{self, Choose, CoreFit, Fitting};
 use crate::method::rank::exportable::{EXPORTABLE, Exportable};
+use crate::method::rank::hinge::{self, HingeFit, Steps};
 use crate::method::rank::kernel_search::{self, KernelChoices, KernelFit, KernelLearner, KernelProblem, Kernels};
 use crate::method::rank::search::{Choices, Drawn, Learner, Point, Problem, Solved, Start, fit};
 use crate::method::settings::{
@@ -78,6 +79,14 @@ const LARGE: usize = 2_000_000;
 /// gradients in the inner product of the kernel, O(n²) each, up to [`EXACT`] documents of a block. Above, the same objective over the span of a
 /// budget of core documents: drawn by how hard the loss pulls at them, in growing batches, and pruned (`choose=dual`).
 ///
+/// `loss=hinge` has the plain hinge in the place of the squared one, \[BRM\] Eq. (3), the machine of SVM-light:
+///
+/// ```text
+/// min over w:   λ/2·|w|² + mean over pairs (i better than j)  (1 − w·x_i + w·x_j)₊
+/// ```
+///
+/// linear or with a kernel, to a duality gap of `tol` times the objective.
+///
 /// ```
 /// use ordain::{method::RankSvm, metric::Convention, solver::run::Watch, task::{Method, Model, Training}};
 /// let set = ordain::data::synthetic::Synthetic::default().make();
@@ -113,13 +122,15 @@ pub struct RankSvm {
     pub tol: Positive,
     /// Trees beside weights, or in their place.
     pub trees: Trees,
-    /// The loss that trees lower.
-    pub loss: TreeLoss,
+    /// The loss that trees lower, or the plain hinge.
+    pub loss: PairLoss,
 }
 
-/// The loss of pairs that trees lower. Weights have the squared hinge.
+/// The loss of pairs. Weights have the squared hinge or the plain one, trees one of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TreeLoss {
+pub enum PairLoss {
+    /// The plain hinge: not of trees.
+    Hinge,
     /// `log(1 + exp(s_j − s_i))` of every pair.
     Logistic,
     /// The same, each pair by how much NDCG would change if the two changed places: LambdaRank.
@@ -128,8 +139,12 @@ pub enum TreeLoss {
     Squared,
 }
 
-const LOSSES: [(&str, TreeLoss); 3] =
-    [("logistic", TreeLoss::Logistic), ("lambda", TreeLoss::Lambda), ("squared", TreeLoss::Squared)];
+const LOSSES: [(&str, PairLoss); 4] = [
+    ("hinge", PairLoss::Hinge),
+    ("logistic", PairLoss::Logistic),
+    ("lambda", PairLoss::Lambda),
+    ("squared", PairLoss::Squared),
+];
 
 impl Default for RankSvm {
     fn default() -> Self {
@@ -145,12 +160,12 @@ impl Default for RankSvm {
             max_iter: 100,
             tol: Positive(1e-5),
             trees: Trees::default(),
-            loss: TreeLoss::Logistic,
+            loss: PairLoss::Logistic,
         }
     }
 }
 
-const WEIGHTS: [(&str, PairWeight); 2] = [("query", PairWeight::Query), ("pair", PairWeight::Pair)];
+pub(super) const WEIGHTS: [(&str, PairWeight); 2] = [("query", PairWeight::Query), ("pair", PairWeight::Pair)];
 /// λ where nothing says otherwise.
 const LAMBDA: f64 = 1.0;
 /// The λ that are tried on validation, from the strongest.
@@ -192,14 +207,17 @@ impl RankSvm {
             help: "core documents: drawn by how hard the loss pulls at them, then pruned (dual), at random, or those that others explain least (cholesky)",
         },
         Kernels::BLOCKS,
-        steps("100", "the most Newton steps of one fit"),
-        accuracy("1e-5", "the norm of the gradient at which a fit stops, relative to the one at zero"),
+        steps("100", "the most Newton steps of one fit (loss=hinge: of each of its smooth problems)"),
+        accuracy(
+            "1e-5",
+            "the norm of the gradient at which a fit stops, relative to the one at zero (loss=hinge: the duality gap, relative to the objective)",
+        ),
         Trees::SETTINGS[0],
         Setting {
             name: "loss",
-            range: "logistic, lambda, squared",
+            range: "hinge, logistic, lambda, squared",
             default: "logistic",
-            help: "with trees: the loss that they lower: logistic of pairs, the same by what a swap changes of NDCG (lambda), or squared differences from grades",
+            help: "with trees: the loss that they lower: logistic of pairs, the same by what a swap changes of NDCG (lambda), or squared differences from grades; without: hinge is the L1 machine, to a duality gap of tol, and logistic stands for the squared hinge",
         },
         Trees::SETTINGS[1],
         Trees::SETTINGS[2],
@@ -214,6 +232,11 @@ impl RankSvm {
     /// What the mean is over where nothing was chosen.
     fn pairs(&self) -> PairWeight {
         if let Choice::Set(weight) = self.weight { weight } else { PairWeight::Query }
+    }
+
+    /// Whether pairs have the plain hinge.
+    fn hinge(&self) -> bool {
+        self.loss == PairLoss::Hinge
     }
 
     /// Whether it is the linear machine, whose model is one weight per feature.
@@ -293,8 +316,9 @@ impl Method<Rank> for RankSvm {
         let kernel = !self.is_linear();
         self.trees.check()?;
         self.trees.check_transform(self.transform)?;
-        let usual = self.loss == TreeLoss::Logistic;
-        serves("loss", !usual, self.trees.grows(), "trees (scorer=trees, linear+trees or auto)", "scorer=linear")?;
+        serves("loss=hinge", self.hinge(), !self.trees.grows(), "scorer=linear", "trees")?;
+        let grown = !matches!(self.loss, PairLoss::Logistic | PairLoss::Hinge);
+        serves("loss", grown, self.trees.grows(), "trees (scorer=trees, linear+trees or auto)", "scorer=linear")?;
         serves("scorer", self.trees.grows(), !kernel, "kernel=linear and blocks=false", "a kernel or blocks")?;
         let exported = self.exportable != Exportable::No;
         serves("exportable", exported, !kernel, "kernel=linear and blocks=false", "a kernel or blocks")?;
@@ -373,6 +397,10 @@ impl KernelLearner for RankSvm {
         false
     }
 
+    fn hinge(&self) -> bool {
+        self.loss == PairLoss::Hinge
+    }
+
     fn own_settings(&self) -> Map<String, Value> {
         let mut all = self.used();
         all.insert("weight".into(), self.pairs().name().into());
@@ -409,6 +437,7 @@ impl KernelLearner for RankSvm {
             max_iter: self.max_iter,
             watch,
             kept: problem.kept,
+            hinge: RankSvm::hinge(self),
         };
         let large = sizes.sum::<usize>() * most.unwrap_or(0) > LARGE;
         let fits = match most {
@@ -434,14 +463,18 @@ impl KernelLearner for RankSvm {
                 blocks.par_iter().zip(carry.par_iter()).enumerate().map(one).collect::<Result<Vec<CoreFit>>>()?
             }
         };
-        let worst = fits.iter().map(|fit| fit.report).max_by(|a, b| a.gradient.total_cmp(&b.gradient));
+        let distance = |report: &Report| report.gap.unwrap_or(report.gradient);
+        let worst = fits.iter().map(|fit| fit.report).max_by(|a, b| distance(a).total_cmp(&distance(b)));
         let objective = fits.iter().map(|fit| fit.report.objective).sum();
         let iterations = fits.iter().map(|fit| fit.report.iterations).max().unwrap_or(0);
         let stop = if watch.stopped() { Stop::Interrupted } else { worst.map_or(Stop::Gradient, |report| report.stop) };
         let gradient = worst.map_or(0.0, |report| report.gradient);
-        let report = Report { iterations, objective, gradient, gap: None, rounds: None, stop };
+        let gap = how.hinge.then(|| fits.iter().filter_map(|fit| fit.report.gap).sum());
+        let report = Report { iterations, objective, gradient, gap, rounds: None, stop };
         let documents = fits.iter().map(|fit| fit.documents.len()).sum();
-        Ok(KernelFit { fits, report, core: CoreFacts { documents, pairs: None, f: None, certificate: None } })
+        let support = || blocks.iter().zip(&fits).map(|(block, fit)| block.support(&fit.scores)).sum();
+        let pairs = how.hinge.then(support);
+        Ok(KernelFit { fits, report, core: CoreFacts { documents, pairs, f: None, certificate: None } })
     }
 }
 
@@ -489,6 +522,17 @@ impl Learner for RankSvm {
         Box::new(Empirical::new(problem.rows, loss, weight.clone()).stopped_by(stop))
     }
 
+    fn solve(&self, problem: &Problem<Pairs>, from: Start<Memory>, watch: &Watch) -> Result<Solved<Memory>> {
+        if !RankSvm::hinge(self) {
+            return self.descend(&mut *self.risk(problem, watch.stop), problem.lambda, from, watch);
+        }
+        let Pairs { loss, weight } = &problem.drawn.examples;
+        let (lambda, tol, max_iter) = (problem.lambda, self.tol.get(), self.max_iter);
+        let how = HingeFit { lambda, tol, max_iter, watch, steps: Steps::Usual };
+        let (theta, _, report) = hinge::minimise(problem.rows, loss, weight, from.theta, &how)?;
+        Ok(Solved { theta, report, carry: Memory::default(), state: None })
+    }
+
     fn descend(&self, risk: &mut dyn Risk, lambda: f64, from: Start<Memory>, watch: &Watch) -> Result<Solved<Memory>> {
         let mut newton = Newton::new(risk, lambda, self.tol.get(), from.theta, from.carry)?;
         let report = run(&mut newton, self.max_iter, 0, watch)?;
@@ -505,6 +549,9 @@ impl Learner for RankSvm {
         all.extend(self.exportable.written());
         if let Choice::Set(weight) = self.weight {
             all.insert("weight".into(), weight.name().into());
+        }
+        if RankSvm::hinge(self) {
+            all.insert("loss".into(), "hinge".into());
         }
         if self.trees.grows() {
             all.insert("loss".into(), name_of(&self.loss, &LOSSES).into());
@@ -569,16 +616,23 @@ impl TreeLearner for RankSvm {
         let grades = units.iter().map(|&q| &set.grades[set.span(q as usize)]);
         let each = vec![1.0; units.len()];
         let (examples, weight) = match self.loss {
-            TreeLoss::Logistic => {
+            PairLoss::Logistic => {
                 let loss = PairLogistic::new(grades, weights.as_deref());
                 let of = |n: usize| if self.pairs() == PairWeight::Pair { 1.0 } else { 1.0 / loss.pairs(n).0 };
                 let weight = (0..loss.len()).map(of).collect();
                 (QueryLoss::Pairs(loss), weight)
             }
-            TreeLoss::Lambda => {
+            PairLoss::Lambda => {
                 (QueryLoss::Pairs(PairLogistic::lambda(grades, weights.as_deref(), Lambda::default())?), each)
             }
-            TreeLoss::Squared => (QueryLoss::Grades(Squared::new(grades, weights.as_deref())), each),
+            PairLoss::Hinge => {
+                return Err(Error::Setting {
+                    name: "loss".into(),
+                    expected: "logistic, lambda or squared with trees".into(),
+                    found: "hinge".into(),
+                });
+            }
+            PairLoss::Squared => (QueryLoss::Grades(Squared::new(grades, weights.as_deref())), each),
         };
         Ok((Drawn { units, examples, count, kind }, weight))
     }

@@ -64,6 +64,14 @@ pub(in crate::method) trait Learner: Method<Rank> {
     fn dim(&self, columns: usize, _examples: &Self::Examples) -> usize {
         columns
     }
+    /// Where a fit starts that no other leads to.
+    fn begin(&self, dim: usize, _examples: &Self::Examples) -> Vec<f64> {
+        vec![0.0; dim]
+    }
+    /// How parameters score a document.
+    fn score(&self, theta: Vec<f64>, _examples: &Self::Examples) -> Score {
+        Score::Linear(theta)
+    }
     /// The part of a ranker beside its weights; its parameters are taken off the end.
     fn quadratic(&self, _theta: &mut Vec<f64>, _examples: &Self::Examples) -> Option<Quadratic> {
         None
@@ -418,7 +426,8 @@ impl<'a, L: Learner> Search<'a, L> {
         let set = self.data.set;
         let scaling = Scaling::learn(at.scale, set, units);
         let rows = Rows::new(set, &drawn.units, &scaling);
-        let start = start.unwrap_or_else(|| vec![0.0; self.learner.dim(set.features.cols(), &drawn.examples)]);
+        let dim = self.learner.dim(set.features.cols(), &drawn.examples);
+        let start = start.unwrap_or_else(|| self.learner.begin(dim, &drawn.examples));
         let problem = Problem { rows: &rows, drawn, lambda: at.lambda };
         let solved = self.solve(&self.learner.settled(at), &problem, start, L::Carry::default())?;
         let ranker = self.ranker(solved.theta, drawn, at.scale, &scaling);
@@ -454,7 +463,8 @@ impl<'a, L: Learner> Search<'a, L> {
     ) -> Ranker {
         let inputs = Inputs::new(&self.data.set.columns, &self.data.filled, scale, scaling.global());
         let quadratic = self.learner.quadratic(&mut theta, &drawn.examples);
-        Ranker { inputs, score: Score::Linear(theta), places: self.learner.places(), quadratic, start: None }
+        let score = self.learner.score(theta, &drawn.examples);
+        Ranker { inputs, score, places: self.learner.places(), quadratic, start: None }
     }
 
     fn fitted(
