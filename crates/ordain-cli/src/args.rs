@@ -380,6 +380,12 @@ pub(crate) struct Compare {
     /// Fit again on training and validation after a choice [default: except with --folds]
     #[arg(long, conflicts_with = "no_refit")]
     pub(crate) refit: bool,
+    /// Fit a method that draws so many times, with seeds from --seed on, and take the mean of each query, item or problem; one whose results do not change with the seed is fitted once
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub(crate) seeds: u64,
+    /// Figures of others to print and draw beside: a table with the columns algorithm, metric and value, and perhaps set (rows other than test are left out) and fold (the mean of those with a number is taken)
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) published: Option<PathBuf>,
     /// Of quadrank: links between documents, a table with the columns qid, doc_a, doc_b and a column for each feature of the pair; link of a pair = v times its features, and v is learned
     #[arg(long, value_name = "FILE")]
     pub(crate) links: Option<PathBuf>,

@@ -9,7 +9,9 @@ pub(super) fn curves(report: &Report) -> Option<Section> {
     let name = report.words.curve[1];
     let mut figure = Figure::new(format!("{name} of each method"), [900.0, 380.0], 58.0, ["k", name]);
     let cells = report.methods.iter().flat_map(|m| &m.curve);
-    let y = Axis::over(cells.flat_map(|c| [c.mean, c.low, c.high]), figure.bottom, figure.top)?;
+    let others = report.published.iter().flat_map(|own| &own.1).map(|point| point.1);
+    let all = cells.flat_map(|c| [c.mean, c.low, c.high]).chain(others);
+    let y = Axis::over(all, figure.bottom, figure.top)?;
     let most = report.methods.iter().map(|m| m.curve.len()).max()?;
     let x = Axis { low: 0.8, high: most as f64 + 0.2, from: figure.left, to: figure.right };
     let mut keys = Vec::new();
@@ -27,6 +29,12 @@ pub(super) fn curves(report: &Report) -> Option<Section> {
         }
         figure.describe += &figure.dots.last().map_or(String::new(), |(.., words)| format!("{words}. "));
         keys.push(("line", style(i), short(&method.label, 100)));
+    }
+    for (i, (label, points)) in report.published.iter().enumerate().filter(|(_, own)| !own.1.is_empty()) {
+        let style = style(report.methods.len() + i);
+        let at = |&(k, v): &(usize, f64)| drawable(v).filter(|_| k <= most).map(|v| (x.at(k as f64), y.at(v)));
+        figure.lines.push((style.clone(), path(points.iter().map(at))));
+        keys.push(("line", style, format!("published: {}", short(label, 90))));
     }
     figure.x_ticks = (1..=most).step_by(most.div_ceil(20)).map(|k| (x.at(k as f64), k.to_string())).collect();
     figure.y_ticks = y.ticks(6.0);

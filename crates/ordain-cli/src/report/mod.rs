@@ -83,6 +83,8 @@ pub(crate) struct Report {
     pub(crate) tests: Vec<TestPart>,
     /// Precision after questions about labels, by method and strategy.
     pub(crate) questions: Vec<questions::Curve>,
+    /// Figures of others: NDCG by cut-off.
+    pub(crate) published: Vec<(String, Vec<(usize, f64)>)>,
 }
 
 /// One method of the comparison (or the one model of an evaluation).

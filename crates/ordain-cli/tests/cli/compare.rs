@@ -195,3 +195,39 @@ fn a_report_shows_both_methods() {
     assert!(html.contains("<svg") && html.contains("ranksvm[c=1]") && html.contains("</html>"));
     assert!(!html.contains("src=\"http") && !html.contains("href=\"http"));
 }
+
+/// A method that draws is fitted for each seed, and its values are means over them; one that does not is fitted once.
+#[test]
+fn several_seeds_and_figures_of_others() {
+    let place = Place::trained();
+    let (train, test) = (place.at("train.txt"), place.at("test.txt"));
+    let (sort, net) = ("sortnet[hidden=2,pairs=30,rounds=1,max_iter=10]", "ranknet[scale=query,lambda=0.1]");
+    let data = ["--train", &train, "--test", &test, "--metric=ndcg@5,map"];
+    let published = place.at("published.csv");
+    let table =
+        "algorithm,set,fold,metric,value\nOld,test,1,NDCG@5,0.25\nOld,test,2,NDCG@5,0.75\nOld,train,1,NDCG@5,1\n";
+    std::fs::write(&published, table).unwrap();
+    let more = ["--json", "--seeds", "3", "--published", &published];
+    let value = well(&[&["compare", sort, net][..], &data[..], &more].concat()).json();
+    check(&value, 2, 1);
+    let seeds: Vec<f64> = value["methods"][0]["seeds"]["map"].as_array().unwrap().iter().map(number).collect();
+    assert_eq!(seeds.len(), 3);
+    near(seeds.iter().sum::<f64>() / 3.0, number(&value["methods"][0]["metrics"]["map"]["mean"]));
+    for (seed, mean) in ["0", "1", "2"].iter().zip(&seeds) {
+        let one = well(&[&["compare", sort][..], &data[..], &["--json", "--seed", seed]].concat()).json();
+        near(number(&one["methods"][0]["metrics"]["map"]["mean"]), *mean);
+    }
+    assert!(value["methods"][1]["seeds"].is_null());
+    near(number(&value["published"]["Old"]["ndcg@5"]), 0.5);
+    let report = place.at("report.html");
+    let more = ["--seeds", "3", "--published", &published, "--report", &report];
+    let text = well(&[&["compare", sort, net][..], &data[..], &more].concat()).out;
+    assert!(text.contains("means of 3 seeds") && text.contains("published:\n"), "{text}");
+    assert!(std::fs::read_to_string(&report).unwrap().contains("published: Old"));
+    std::fs::write(&published, "algorithm,metric\nOld,map\n").unwrap();
+    let refused = ordain(&[&["compare", net][..], &data[..], &["--published", &published]].concat());
+    assert!(refused.err.contains("expected the columns algorithm, metric and value"), "{}", refused.err);
+    std::fs::write(&published, "algorithm,metric,value\nOld,map,high\n").unwrap();
+    let refused = ordain(&[&["compare", net][..], &data[..], &["--published", &published]].concat());
+    assert!(refused.err.contains("published.csv:2: expected a number, found \"high\""), "{}", refused.err);
+}

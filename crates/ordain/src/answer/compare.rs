@@ -35,6 +35,9 @@ pub struct Compared {
     pub methods: Vec<ComparedMethod>,
     /// All pairs of methods by all metrics.
     pub tests: Vec<Difference>,
+    /// Figures of others that were given: by algorithm, then by metric.
+    #[serde(skip_serializing_if = "Named::is_empty")]
+    pub published: Named<Named<f64>>,
 }
 
 /// One method over all folds.
@@ -66,6 +69,9 @@ pub struct ComparedMethod {
     /// What questions about the labels of test items are worth to it, by strategy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub questions: Option<Named<AskedCells>>,
+    /// Of several seeds: the mean of the fold means of each, by metric.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seeds: Option<Named<Vec<f64>>>,
 }
 
 /// Break-even precision before and after questions, \[QAP\] Table 1: one number for each of `after`.

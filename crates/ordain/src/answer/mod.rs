@@ -111,6 +111,13 @@ pub struct Ask<'a> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Named<V>(pub Vec<(String, V)>);
 
+impl<V> Named<V> {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 impl<V: Serialize> Serialize for Named<V> {
     fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
         let mut map = to.serialize_map(Some(self.0.len()))?;

@@ -1,5 +1,6 @@
 //! A comparison as a table, as JSON, and as a report.
 
+use super::published::Published;
 use super::{Comparison, Entry, Trained, best_and_level};
 use crate::report::{ChoicePart, MethodPart, Report, TestPart};
 use crate::run::evaluate::{cells, command_line, watched};
@@ -54,6 +55,17 @@ pub(super) fn text(all: &Comparison) -> String {
             })
             .collect();
         text += &format!("\nmeans of the {} fold means:\n{}", all.folds.len(), table(&head, &rows));
+    }
+    if !all.published.is_empty() {
+        let cell = |own: &Published, metric: &Metric| own.value(&metric.to_string()).map_or("–".into(), four);
+        let row = |own: &Published| {
+            std::iter::once(own.label.clone()).chain(metrics.iter().map(|metric| cell(own, metric))).collect()
+        };
+        text += &format!("\npublished:\n{}", table(&head, &all.published.iter().map(row).collect::<Vec<_>>()));
+    }
+    let seen = watched(metrics);
+    for entry in entries {
+        text += &entry.seeds_text(seen, &metrics[seen].to_string());
     }
     if let Some(questions) = &all.questions {
         text += &super::questions::text(all, questions);
@@ -140,8 +152,14 @@ pub(super) fn document(all: &Comparison) -> Compared {
         units,
         skipped,
         methods: all.entries.iter().map(|entry| method(entry, all)).collect(),
+        published: Named(all.published.iter().map(|own| (own.label.clone(), published(own))).collect()),
         tests: all.tests.clone(),
     }
+}
+
+/// What was published, by metric.
+fn published(own: &Published) -> Named<f64> {
+    Named(own.values.iter().filter_map(|(name, _)| Some((name.to_lowercase(), own.value(name)?))).collect())
 }
 
 fn method(entry: &Entry, all: &Comparison) -> ComparedMethod {
@@ -165,6 +183,10 @@ fn method(entry: &Entry, all: &Comparison) -> ComparedMethod {
             _ => reliability.document(all.words.thing[1]),
         }),
         questions: all.questions.as_ref().map(|questions| super::questions::cells(entry, questions)),
+        seeds: (!entry.seeds.is_empty()).then(|| {
+            let of = |m: usize| entry.seeds.iter().map(|means| means[m]).collect();
+            Named(all.measures.metrics.iter().enumerate().map(|(m, metric)| (metric.to_string(), of(m))).collect())
+        }),
     }
 }
 
@@ -223,6 +245,7 @@ pub(super) fn report(all: &Comparison) -> Report {
         watched: metrics[watched].to_string(),
         watched_is_loss: metrics[watched].is_loss(),
         methods: methods.collect(),
+        published: all.published.iter().map(|own| (own.label.clone(), own.curve())).collect(),
         questions: all.questions.as_ref().map(|q| super::questions::curves(all, q)).unwrap_or_default(),
         tests: all
             .tests
