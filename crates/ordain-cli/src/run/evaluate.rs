@@ -120,6 +120,7 @@ fn measure(subject: &Subject, measures: &Measures, args: &Evaluate, screen: &Scr
         (Some(mean), Some(low), Some(high)) => {
             vec![metric.to_string(), four(mean), format!("[{}, {}]", four(low), four(high))]
         }
+        (Some(mean), ..) => vec![metric.to_string(), four(mean), format!("none of one {}", subject.words.unit[0])],
         _ => vec![metric.to_string(), "-".into(), format!("no {} counts", subject.words.unit[0])],
     };
     let rows: Vec<Vec<String>> = measures.metrics.iter().zip(ordain::answer::cells(&result)).map(row).collect();

@@ -181,6 +181,7 @@ pub struct Difference {
 ///     metrics: vec!["map".parse().unwrap()],
 ///     values: vec![values.iter().map(|&x| Some(x)).collect()],
 ///     calibration: vec![],
+///     items: vec![],
 /// };
 /// let (a, b) = (result(&[0.9, 0.8, 0.7]), result(&[0.6, 0.7, 0.5]));
 /// let tests = answer::differences(&["a".into(), "b".into()], &[&a, &b]);

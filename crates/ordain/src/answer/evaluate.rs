@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Seed of the bootstrap: an interval is part of the answer, so it does not change from run to run.
 pub const BOOTSTRAP: u64 = 1;
 
-/// A mean with its 95 % bootstrap interval; nothing if no unit counts.
+/// A mean with its 95 % bootstrap interval; nothing if no unit counts, and no interval where a single unit cannot tell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cell {
     /// The mean.
@@ -25,9 +25,8 @@ pub struct Cell {
 pub fn cells(result: &Evaluation) -> Vec<Cell> {
     let one = |m: usize| {
         let counts = !result.counted(m).is_empty();
-        let (low, high) = result.interval(m, BOOTSTRAP);
-        let some = |x: f64| counts.then_some(x);
-        Cell { mean: some(result.mean(m)), low: some(low), high: some(high) }
+        let ends = result.interval(m, BOOTSTRAP).filter(|_| counts);
+        Cell { mean: counts.then(|| result.mean(m)), low: ends.map(|ends| ends.0), high: ends.map(|ends| ends.1) }
     };
     (0..result.metrics.len()).map(one).collect()
 }

@@ -13,10 +13,52 @@ const LEAST: f64 = 0.01;
 pub struct SaidMatches {
     /// The edges that are matched.
     pub edges: Vec<u32>,
+    /// Where other matchings score the same: edges that are in some of them, with the share of those that they are in.
+    pub ties: Vec<(u32, f64)>,
     /// The probability of every edge, of models that have them.
     pub probabilities: Option<Vec<f64>>,
     /// Minus the log of the probability of the right matching, where all of it is known.
     pub nll: Option<f64>,
+}
+
+/// What one item of the lesser side adds to metrics of counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    right: f64,
+    matched: f64,
+    both: f64,
+    wrong: Option<f64>,
+}
+
+impl Tally {
+    /// Those of all items of the lesser side of a problem.
+    fn all(problem: &Problem, said: &SaidMatches) -> Vec<Self> {
+        let (item, n) = lesser(problem);
+        let mut all = vec![Self::default(); n];
+        problem.matched().for_each(|e| all[item(e)].right += 1.0);
+        for e in said.edges.iter().map(|&e| e as usize).filter(|&e| problem.truth[e] != Truth::Unknown) {
+            all[item(e)].matched += 1.0;
+            all[item(e)].both += f64::from(u8::from(problem.truth[e] == Truth::Yes));
+        }
+        all.iter_mut().zip(wrongs(problem, said)).for_each(|(tally, wrong)| tally.wrong = wrong);
+        all
+    }
+
+    /// A metric of some items together, as [`evaluate_matches`] has it; nothing for one of probabilities, and where none counts.
+    pub(super) fn of(metric: &Metric, items: &[Self]) -> Option<f64> {
+        let sum = |of: &dyn Fn(&Self) -> f64| items.iter().map(of).sum::<f64>();
+        let (right, matched, both) = (sum(&|t| t.right), sum(&|t| t.matched), sum(&|t| t.both));
+        let known = sum(&|t| f64::from(u8::from(t.wrong.is_some())));
+        let hamming = (known > 0.0).then(|| sum(&|t| t.wrong.unwrap_or(0.0)) / known);
+        match metric.kind {
+            Kind::Hamming => hamming,
+            Kind::Accuracy => hamming.map(|wrong| 1.0 - wrong),
+            Kind::EdgePrecision => (matched > 0.0).then(|| both / matched),
+            Kind::Recall => (right > 0.0).then(|| both / right),
+            Kind::F1 => Some(if right + matched > 0.0 { 2.0 * both / (right + matched) } else { 1.0 }),
+            _ => None,
+        }
+    }
 }
 
 /// Measures what is said of the problems `units` of a set.
@@ -25,7 +67,7 @@ pub struct SaidMatches {
 ///
 /// | name | value |
 /// |---|---|
-/// | `hamming` | share of the items of the lesser side (left where both are as large) with another partner than is right; none is a partner too |
+/// | `hamming` | share of the items of the lesser side (left where both are as large) with another partner than is right; none is a partner too; the mean over matchings that score the same, where ties are given |
 /// | `accuracy` | 1 − `hamming` |
 /// | `precision` | `\|T ∩ P\| / \|P\|`; left out where nothing is matched |
 /// | `recall` | `\|T ∩ P\| / \|T\|`; left out where there is nothing to match |
@@ -69,6 +111,7 @@ pub fn evaluate_matches(set: &MatchSet, units: &[u32], said: &[SaidMatches], met
     let one = |(&p, said): (&u32, &SaidMatches)| measure(set.problem(p as usize), said, metrics);
     let (rows, calibration): (Vec<_>, Vec<_>) = units.iter().zip(said).map(one).unzip();
     let mut result = transposed(metrics, rows);
+    result.items = units.iter().zip(said).map(|(&p, said)| Tally::all(set.problem(p as usize), said)).collect();
     if said.iter().all(|said| said.probabilities.is_some()) {
         result.calibration = calibration;
     }
@@ -89,29 +132,25 @@ fn measure(problem: &Problem, said: &SaidMatches, metrics: &[Metric]) -> (Vec<Op
     if is_blank(problem) {
         return (vec![None; metrics.len()], calibration);
     }
-    let known = |e: &&u32| problem.truth[**e as usize] != Truth::Unknown;
-    let right = problem.matched().count() as f64;
-    let matched = said.edges.iter().filter(known).count() as f64;
-    let both = said.edges.iter().filter(|&&e| problem.truth[e as usize] == Truth::Yes).count() as f64;
-    let hamming = hamming(problem, &said.edges);
+    let items = Tally::all(problem, said);
     let value = |metric: &Metric| match metric.kind {
-        Kind::Hamming => hamming,
-        Kind::Accuracy => hamming.map(|wrong| 1.0 - wrong),
-        Kind::EdgePrecision => (matched > 0.0).then(|| both / matched),
-        Kind::Recall => (right > 0.0).then(|| both / right),
         Kind::Nll => said.nll,
         Kind::Ece => Some(calibration.error()),
-        Kind::F1 => Some(if right + matched > 0.0 { 2.0 * both / (right + matched) } else { 1.0 }),
-        _ => None, // none of matches: refused before
+        _ => Tally::of(metric, &items), // nothing of one that is not of matches: refused before
     };
     (metrics.iter().map(value).collect(), calibration)
 }
 
-/// The share of the items of the lesser side whose partner is wrong, of those whose partner is known.
-fn hamming(problem: &Problem, edges: &[u32]) -> Option<f64> {
+/// The item of the lesser side, left where both are as large, that an edge of a problem is of, and how many there are.
+fn lesser(problem: &Problem) -> (impl Fn(usize) -> usize, usize) {
     let by_left = problem.left.len() <= problem.right.len();
-    let n = problem.left.len().min(problem.right.len());
-    let item = |e: usize| if by_left { problem.edges[e].0 as usize } else { problem.edges[e].1 as usize };
+    let item = move |e: usize| if by_left { problem.edges[e].0 as usize } else { problem.edges[e].1 as usize };
+    (item, problem.left.len().min(problem.right.len()))
+}
+
+/// For each item of the lesser side how wrong its partner is, from 0 to 1; nothing where its partner is not known.
+fn wrongs(problem: &Problem, said: &SaidMatches) -> Vec<Option<f64>> {
+    let (item, n) = lesser(problem);
     let (mut right, mut partner, mut open) = (vec![None; n], vec![None; n], vec![false; n]);
     for (e, &truth) in problem.truth.iter().enumerate() {
         match truth {
@@ -120,8 +159,16 @@ fn hamming(problem: &Problem, edges: &[u32]) -> Option<f64> {
             Truth::No => {}
         }
     }
-    edges.iter().for_each(|&e| partner[item(e as usize)] = Some(e as usize));
-    let counted: Vec<usize> = (0..n).filter(|&i| right[i].is_some() || !open[i]).collect();
-    let wrong = counted.iter().filter(|&&i| right[i] != partner[i]).count();
-    (!counted.is_empty()).then(|| wrong as f64 / counted.len() as f64)
+    said.edges.iter().for_each(|&e| partner[item(e as usize)] = Some(e as usize));
+    let mut wrong: Vec<Option<f64>> =
+        (0..n).map(|i| (right[i].is_some() || !open[i]).then(|| f64::from(u8::from(right[i] != partner[i])))).collect();
+    for &(e, _) in &said.ties {
+        let i = item(e as usize);
+        wrong[i] = wrong[i].map(|_| 1.0);
+    }
+    for &(e, share) in said.ties.iter().filter(|(e, _)| problem.truth[*e as usize] == Truth::Yes) {
+        let i = item(e as usize);
+        wrong[i] = wrong[i].map(|_| 1.0 - share);
+    }
+    wrong
 }

@@ -488,6 +488,8 @@ pub struct Evaluation {
     pub values: Vec<Vec<Option<f64>>>,
     /// Of matchings with probabilities: those of the edges of each problem, beside what is so.
     pub calibration: Vec<Calibration>,
+    /// Of matchings: what each item of each problem adds to a metric of counts.
+    pub items: Vec<Vec<matches::Tally>>,
 }
 
 impl Evaluation {
@@ -507,14 +509,27 @@ impl Evaluation {
     }
 
     /// A 95 % interval of [`Self::mean`], by resampling of queries.
-    pub fn interval(&self, m: usize, seed: u64) -> (f64, f64) {
+    ///
+    /// One query says nothing about others: there is none then, unless it is a problem of matching and the metric one of counts, where the
+    /// items of its lesser side are resampled.
+    pub fn interval(&self, m: usize, seed: u64) -> Option<(f64, f64)> {
+        let counted: Vec<usize> = (0..self.values[m].len()).filter(|&n| self.values[m][n].is_some()).collect();
+        if let [alone] = counted[..] {
+            let items = self.items.get(alone).filter(|items| items.len() > 1)?;
+            matches::Tally::of(&self.metrics[m], items)?;
+            let value = |sample: &[usize]| {
+                let drawn: Vec<matches::Tally> = sample.iter().map(|&i| items[i]).collect();
+                matches::Tally::of(&self.metrics[m], &drawn).unwrap_or(1.0)
+            };
+            return Some(stats::interval_of(items.len(), seed, value));
+        }
         if self.metrics[m].kind == Kind::Ece {
             let (low, high) = stats::centred_interval_of(self.calibration.len(), seed, |sample| {
                 Calibration::joined(sample.iter().map(|&p| &self.calibration[p])).error()
             });
-            return (low.max(0.0), high);
+            return Some((low.max(0.0), high));
         }
-        stats::interval(&self.counted(m), seed)
+        Some(stats::interval(&self.counted(m), seed))
     }
 
     /// How many queries were left out of the metric that leaves out most.
@@ -528,6 +543,7 @@ impl Evaluation {
             mine.extend(more);
         }
         self.calibration.extend(other.calibration);
+        self.items.extend(other.items);
     }
 }
 
@@ -617,5 +633,6 @@ fn transposed(metrics: &[Metric], rows: Vec<Vec<Option<f64>>>) -> Evaluation {
         metrics: metrics.to_vec(),
         values: (0..metrics.len()).map(|m| rows.iter().map(|row| row[m]).collect()).collect(),
         calibration: vec![],
+        items: vec![],
     }
 }

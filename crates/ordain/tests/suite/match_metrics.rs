@@ -91,7 +91,7 @@ fn a_table_by_hand() {
 }
 
 fn with(probabilities: &[f64], nll: Option<f64>) -> SaidMatches {
-    SaidMatches { edges: vec![], probabilities: Some(probabilities.to_vec()), nll }
+    SaidMatches { probabilities: Some(probabilities.to_vec()), nll, ..SaidMatches::default() }
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn the_interval_of_ece_contains_it() {
         ] {
             let found = calibrated(&mut random, problems, law);
             for m in 0..3 {
-                let (low, high) = found.interval(m, round);
+                let (low, high) = found.interval(m, round).unwrap();
                 let mean = found.mean(m);
                 assert!(low <= mean && mean <= high, "metric {m}: {mean} is not within {low} to {high} of {problems}");
                 assert!(low >= 0.0, "metric {m}: {low}");
@@ -180,7 +180,64 @@ fn the_interval_of_ece_contains_it() {
 #[test]
 fn probabilities_that_are_not_finite_are_refused() {
     let set = set(vec![problem(2, 2, &[(0, 0), (1, 1)], &[Yes, No])]);
-    let said = SaidMatches { edges: vec![0], probabilities: Some(vec![0.5, f64::NAN]), nll: None };
+    let said = SaidMatches { edges: vec![0], probabilities: Some(vec![0.5, f64::NAN]), ..SaidMatches::default() };
     let error = evaluate_matches(&set, &[0], &[said], &metrics(&["f1"])).unwrap_err().to_string();
     assert!(error.starts_with("problem \"p\", edge \"a1\" - \"b1\": expected a finite score, found NaN"), "{error}");
+}
+
+/// Hamming loss is the mean over all matchings that score the same, as enumeration finds them.
+#[test]
+fn ties_are_averaged_as_by_enumeration() {
+    use ordain::structure::exhaustive::matchings;
+    use ordain::structure::matching::{best, engine, graph::Graph, ties};
+    let mut random = Random::new(3);
+    for round in 0..200 {
+        let n = 1 + round % 5;
+        let edges: Vec<(u32, u32)> = (0..n as u32)
+            .flat_map(|i| (0..n as u32).map(move |j| (i, j)))
+            .filter(|&(i, j)| i == j || random.uniform() < 0.8)
+            .collect();
+        let graph = Graph::new(n, n, &edges, false).unwrap();
+        let s: Vec<f64> = edges.iter().map(|_| 0.1 * random.below(3) as f64).collect();
+        let (mut top, mut all) = (f64::NEG_INFINITY, vec![]);
+        matchings(&graph, &mut |own| {
+            all.push((graph.score(&s, own), own.to_vec()));
+            top = top.max(graph.score(&s, own));
+        });
+        let level: Vec<_> = all.iter().filter(|(score, _)| top - score < 1e-9).map(|(_, own)| own).collect();
+        let mut work = best::Work::default();
+        let found = best::best(&graph, &s, &mut work).unwrap();
+        let tied = ties::shares(&graph, &s, &found, &mut engine::Work::default()).unwrap();
+        let truth: Vec<Truth> = edges.iter().map(|&(i, j)| if i == j { Yes } else { No }).collect();
+        let set = set(vec![problem(n, n, &edges, &truth)]);
+        let answer = SaidMatches { edges: found.edges.to_vec(), ties: tied, ..SaidMatches::default() };
+        let wrong = |own: &[u32]| evaluate_matches(&set, &[0], &[said(own)], &metrics(&["hamming"])).unwrap().mean(0);
+        let wanted = level.iter().map(|own| wrong(own)).sum::<f64>() / level.len() as f64;
+        let own = evaluate_matches(&set, &[0], &[answer], &metrics(&["hamming"])).unwrap().mean(0);
+        assert!((own - wanted).abs() < 1e-9, "{own}, {wanted} of {} matchings", level.len());
+    }
+}
+
+/// One problem has an interval over its items, or none: never one without width around a share.
+#[test]
+fn the_interval_of_one_problem_is_over_its_items() {
+    let n = 200u32;
+    let edges: Vec<(u32, u32)> = (0..n).map(|i| (i, i)).collect();
+    let truth: Vec<Truth> = (0..n).map(|i| if i % 10 == 0 { No } else { Yes }).collect();
+    let one = set(vec![problem(n as usize, n as usize, &edges, &truth)]);
+    let answer = SaidMatches {
+        probabilities: Some(vec![0.9; n as usize]),
+        nll: Some(1.0),
+        ..said(&(0..n).collect::<Vec<u32>>())
+    };
+    let all = metrics(&["hamming", "accuracy", "precision", "f1", "recall", "nll", "ece"]);
+    let found = evaluate_matches(&one, &[0], &[answer.clone()], &all).unwrap();
+    for m in 0..4 {
+        let ((low, high), mean) = (found.interval(m, 1).unwrap(), found.mean(m));
+        assert!(low < mean && mean < high && high - low < 0.12, "metric {m}: {low} {mean} {high}");
+    }
+    assert_eq!((found.interval(5, 1), found.interval(6, 1)), (None, None));
+    let two = set(vec![one.problem(0).clone(), one.problem(0).clone()]);
+    let found = evaluate_matches(&two, &[0, 1], &[answer.clone(), answer], &all).unwrap();
+    assert!(found.interval(5, 1).is_some());
 }

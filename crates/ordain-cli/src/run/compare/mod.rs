@@ -455,7 +455,12 @@ impl Entry {
             label: label.to_owned(),
             name: method.name(),
             chooses: method.chooses(),
-            result: Evaluation { metrics: metrics.to_vec(), values: vec![vec![]; metrics.len()], calibration: vec![] },
+            result: Evaluation {
+                metrics: metrics.to_vec(),
+                values: vec![vec![]; metrics.len()],
+                calibration: vec![],
+                items: vec![],
+            },
             curve: None,
             fold_means: vec![],
             trained: vec![],

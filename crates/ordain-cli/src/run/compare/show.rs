@@ -34,7 +34,9 @@ pub(super) fn text(all: &Comparison) -> String {
                 } else {
                     " "
                 };
-                row.push(format!("{} ±{:.3}{mark}", four(cell.mean), (cell.high - cell.low) / 2.0));
+                let half = (cell.high - cell.low) / 2.0; // a single unit may have no interval
+                let half = if half.is_nan() { String::new() } else { format!(" ±{half:.3}") };
+                row.push(format!("{}{half}{mark}", four(cell.mean)));
             }
             row.extend([format!("{:.2}", entry.fit), entry.bytes.to_string()]);
             row

@@ -54,6 +54,12 @@ impl Silhouettes {
     /// assert_eq!((set.edges(), set.columns.names.len()), (180 * 20 * 20, 60));
     /// ```
     pub fn make(&self) -> (MatchSet, [Range<usize>; 3]) {
+        let (set, ranges, _) = self.make_of_images();
+        (set, ranges)
+    }
+
+    /// The same, with the numbers of the two images of every pair: pairs that share an image are not independent.
+    pub fn make_of_images(&self) -> (MatchSet, [Range<usize>; 3], Vec<[usize; 2]>) {
         let mut random = Random::new(self.seed);
         let outline = if self.contour.is_empty() { leaf() } else { self.contour.clone() };
         let mut numbers: Vec<usize> = (0..outline.len()).collect();
@@ -69,7 +75,7 @@ impl Silhouettes {
             .collect();
         let features = [PointFeature::ShapeContext];
         let prepared: Vec<Prepared> = images.iter().map(|cloud| Prepared::new(cloud, &features)).collect();
-        let (mut problems, mut values) = (vec![], vec![]);
+        let (mut problems, mut values, mut both) = (vec![], vec![], vec![]);
         let ranges = [0, 1, 2].map(|third| {
             let start = problems.len();
             let span = prepared.len() * third / 3..prepared.len() * (third + 1) / 3;
@@ -78,6 +84,7 @@ impl Silhouettes {
                 // another one, where there is one
                 let b = (a + 1 + random.below((span.len() - 1).max(1))) % span.len();
                 let name = (problems.len() + 1).to_string();
+                both.push([span.start + a, span.start + b]);
                 let (a, b) = (&prepared[span.start + a], &prepared[span.start + b]);
                 problems.push(problem(name, a, b, &features, &mut values));
             }
@@ -86,7 +93,7 @@ impl Silhouettes {
         let names = PointFeature::ShapeContext.columns(&[]);
         let matrix = Features::Dense(Matrix::new(values, names.len()));
         let set = MatchSet::new(matrix, Columns::named(names), problems).expect("the parts are made to fit together");
-        (set, ranges)
+        (set, ranges, both)
     }
 }
 

@@ -520,7 +520,7 @@ impl Annotator {
         }
         // back into the order in which they were asked
         let values = metrics.iter().filter_map(|metric| if is_told(metric) { oracle.next() } else { own.next() });
-        Ok(Evaluation { metrics: metrics.to_vec(), values: values.collect(), calibration: vec![] })
+        Ok(Evaluation { metrics: metrics.to_vec(), values: values.collect(), calibration: vec![], items: vec![] })
     }
 
     /// The score of each label as a weighted sum of scaled features, what depends on the number of labels apart: weights,

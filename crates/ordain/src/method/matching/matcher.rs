@@ -11,7 +11,7 @@ use crate::scorer::rows;
 use crate::structure::matching::best::{self, best, forbidden};
 use crate::structure::matching::engine;
 use crate::structure::matching::graph::Graph;
-use crate::structure::matching::{Accuracy, Engine, Sum};
+use crate::structure::matching::{Accuracy, Engine, Sum, ties};
 use crate::task::{Inputs, Model, Ready};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -63,6 +63,8 @@ pub struct MatchPrediction {
     pub scores: Vec<f64>,
     /// The probability of every edge, then with nulls of every left and every right item to stay unmatched.
     pub probabilities: Option<Vec<f64>>,
+    /// Where other matchings score the same: edges that are in some of them, with the share of those that they are in.
+    pub ties: Vec<(u32, f64)>,
     /// How probabilities were found, and how near they are.
     pub sum: Option<Sum>,
     /// Minus the log of the probability of the right matching, where all of it is known and there are probabilities.
@@ -230,7 +232,9 @@ impl Matcher {
         with_margins: bool,
         (best_work, work): (&mut best::Work, &mut engine::Work),
     ) -> Result<MatchPrediction> {
-        let found: Vec<u32> = best(graph, &s, best_work)?.edges.to_vec();
+        let found = best(graph, &s, best_work)?;
+        let ties = ties::shares(graph, &s, &found, work)?;
+        let found: Vec<u32> = found.edges.to_vec();
         let mut margins = vec![f64::INFINITY; found.len()];
         if with_margins {
             forbidden(graph, &s, best_work, &mut margins)?;
@@ -271,7 +275,7 @@ impl Matcher {
         }
         let free = |side: Vec<bool>| (0u32..).zip(side).filter(|&(_, free)| free).map(|(i, _)| i).collect();
         s.truncate(set.span(p).len());
-        Ok(MatchPrediction { matches, left: free(left), right: free(right), scores: s, probabilities, sum, nll })
+        Ok(MatchPrediction { matches, left: free(left), right: free(right), scores: s, probabilities, ties, sum, nll })
     }
 
     /// [`Model::evaluate`] under a scaling that was learned before.
@@ -368,6 +372,7 @@ pub fn evaluate_said(
         .zip(said)
         .map(|(&p, said)| SaidMatches {
             edges: said.matches.iter().map(|m| m.edge).collect(),
+            ties: said.ties.clone(),
             probabilities: said.probabilities.as_ref().map(|all| all[..set.span(p as usize).len()].to_vec()),
             nll: said.nll,
         })

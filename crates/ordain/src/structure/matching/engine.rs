@@ -69,6 +69,12 @@ pub fn always_exact(graph: &Graph) -> bool {
     graph.lesser() <= most || parts(graph).is_some_and(|parts| parts.iter().all(|part| part.graph.lesser() <= most))
 }
 
+/// The most items on the lesser side of a part that no edge connects with the rest.
+pub fn widest(graph: &Graph) -> usize {
+    let all = parts(graph).map(|parts| parts.iter().map(|part| part.graph.lesser()).max().unwrap_or(0));
+    all.unwrap_or(graph.lesser())
+}
+
 /// Whether a pruned sum may be tried: peaked weights decide whether it succeeds.
 pub fn may_prune(graph: &Graph) -> bool {
     let fits = |graph: &Graph| graph.lesser() <= pruned::LARGEST;

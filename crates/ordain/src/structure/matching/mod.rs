@@ -16,6 +16,7 @@ pub mod samples;
 pub mod sinkhorn;
 pub mod subsets;
 mod support;
+pub mod ties;
 
 /// How the sum over all matchings is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
