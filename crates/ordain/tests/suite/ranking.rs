@@ -6,7 +6,7 @@ use ordain::Error;
 use ordain::random::Random;
 use ordain::structure::matching::assignment;
 use ordain::structure::matching::places;
-use ordain::structure::ranking::{Design, Links, Problem, Search, Sums, UNLIMITED, Work, exhaustive, order};
+use ordain::structure::ranking::{Design, Links, Problem, Search, Sums, UNLIMITED, Way, Work, exhaustive, order};
 use ordain::structure::star::sum::{StarSum, SumWork};
 use ordain::structure::star::{MaxWork, Star, Subsets};
 
@@ -261,6 +261,30 @@ fn blocks_are_sets() {
         }
         links.each_pair(|_, _, at| assert!(near(sums.pairs[at], pairs[at], 1e-10)));
     }
+}
+
+#[test]
+fn power_sums_equal_the_recursion() {
+    let (mut random, mut work) = (Random::new(6), Work::default());
+    let mut other = 0;
+    for round in 0..cases(120) {
+        let (n, k) = (10 + random.below(70), 1 + random.below(5));
+        let core = 1 + random.below(3);
+        let mut case = case(&mut random, n, k + 1, core);
+        // from flat, where nothing cancels, to steep, where the recursion is taken
+        let size = [0.05, 0.3, 1.0, 5.0, 40.0][round as usize % 5];
+        case.scores.iter_mut().for_each(|s| *s *= size);
+        let problem = case.problem();
+        let (mut fast, mut slow) = (Sums::default(), Sums::default());
+        let Ok(truth) = problem.log_sum_by(Way::Recursion, &mut work, &mut slow) else { continue };
+        let found = problem.log_sum(&mut work, &mut fast).unwrap();
+        assert!(near(found, truth, 1e-12), "{found} is not {truth}");
+        for (a, b) in fast.marginals.iter().zip(&slow.marginals).chain(fast.pairs.iter().zip(&slow.pairs)) {
+            assert!(near(*a, *b, 1e-10), "{a} is not {b}");
+        }
+        other += u32::from(fast != slow);
+    }
+    assert!(other * 3 > cases(120), "power sums were taken {other} times");
 }
 
 #[test]

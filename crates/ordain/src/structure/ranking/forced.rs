@@ -4,7 +4,7 @@ use super::Problem;
 use super::fill::Fill;
 use super::list::Lists;
 use super::reduced::Reduced;
-use super::walk::{At, Visit};
+use super::walk::{At, Near, Visit};
 use crate::error::Result;
 
 /// Buffers of forced values.
@@ -19,6 +19,12 @@ pub(super) struct Force {
     /// What it costs to free place x by moving its leaf to y, and so on until nobody is displaced; the tail is the last.
     loss: Vec<f64>,
     kept: Vec<f64>,
+    /// The least of `tail`, and `max_i (a_ij − rows_ij)` by open place before the last core item is placed.
+    least: f64,
+    ahead: Vec<f64>,
+    fresh: bool,
+    /// Whether the placement at hand is of use for the core alone.
+    core_alone: bool,
 }
 
 /// `most = max(most, row + by)`.
@@ -30,6 +36,23 @@ fn raise(most: &mut [f64], row: &[f64], by: f64) {
     }
 }
 
+/// The largest `row − most`.
+#[inline]
+fn ahead(row: &[f64], most: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let mut ahead = [f64::NEG_INFINITY; LANES];
+    let (rows, rest) = row.as_chunks::<LANES>();
+    let (known, others) = most.as_chunks::<LANES>();
+    for (row, known) in rows.iter().zip(known) {
+        for lane in 0..LANES {
+            let x = row[lane] - known[lane];
+            ahead[lane] = if x > ahead[lane] { x } else { ahead[lane] };
+        }
+    }
+    let last = rest.iter().zip(others).map(|(a, b)| a - b);
+    ahead.into_iter().chain(last).fold(f64::NEG_INFINITY, |a, b| if b > a { b } else { a })
+}
+
 fn more(most: &mut f64, value: f64) {
     *most = if value > *most { value } else { *most };
 }
@@ -39,13 +62,27 @@ impl Visit for Force {
         false
     }
 
+    /// A list of at most `bound`, with leaf i at j, is worth at most `bound − most_j + a_ij`, where `most_j` is the largest of
+    /// the row of j: the links of the last core item add the same to both in the bound.
+    fn skip_near(&mut self, near: &Near, bound: f64) -> bool {
+        self.fresh &= !near.first;
+        self.core_alone = bound <= self.least && self.leaves_lead(near, bound);
+        self.core_alone && self.core_leads(near.core, bound)
+    }
+
     fn visit(&mut self, reduced: &Reduced, at: &mut At) -> Result<()> {
+        if self.core_alone && self.core_leads(at.core, at.bound) {
+            return Ok(());
+        }
         let Some(sum) = self.fill.run(reduced, at)? else { return Ok(()) };
         let value = at.value + sum;
         more(&mut self.best, value);
         let classes = self.core.len().checked_div(at.core.len()).unwrap_or(0);
         for (c, &class) in at.core.iter().enumerate() {
             more(&mut self.core[c * classes + class as usize], value);
+        }
+        if self.core_alone {
+            return Ok(());
         }
         self.displace(reduced, at);
         self.leaves(reduced, at, value);
@@ -56,6 +93,26 @@ impl Visit for Force {
 }
 
 impl Force {
+    /// Whether every core item where it stands has a list of at least `bound` already.
+    fn core_leads(&self, core: &[u32], bound: f64) -> bool {
+        let classes = self.core.len() / core.len();
+        core.iter().enumerate().all(|(c, &class)| bound <= self.core[c * classes + class as usize])
+    }
+
+    /// The same for leaves at open places.
+    fn leaves_lead(&mut self, near: &Near, bound: f64) -> bool {
+        let n = self.tail.len();
+        if !self.fresh {
+            self.fresh = true;
+            self.ahead.clear();
+            for (&slot, row) in near.open.iter().zip(near.rows.chunks_exact(n.max(1))) {
+                self.ahead.push(ahead(row, &self.rows[slot as usize * n..(slot as usize + 1) * n]));
+            }
+        }
+        let places = near.open.iter().zip(near.most.iter().zip(&self.ahead));
+        places.filter(|&(&slot, _)| slot != near.slot).all(|(_, (most, ahead))| bound - most + ahead <= 0.0)
+    }
+
     /// The least loss of every chain of moves, by Floyd and Warshall: from x, whose leaf must go, to y, where one is free.
     fn displace(&mut self, reduced: &Reduced, at: &At) {
         let (n, k) = (reduced.leaves.len(), at.open.len());
@@ -119,11 +176,15 @@ impl Force {
         for (&leaf, &value) in self.fill.leaf.iter().zip(&self.kept) {
             self.tail[leaf as usize] = value;
         }
+        self.least = self.tail.iter().fold(f64::INFINITY, |a, &b| if b < a { b } else { a });
+        self.fresh = false;
     }
 
     fn start(&mut self, problem: &Problem, reduced: &Reduced) {
         let (n, f) = (reduced.leaves.len(), reduced.free.len());
         self.best = f64::NEG_INFINITY;
+        self.least = f64::NEG_INFINITY;
+        (self.fresh, self.core_alone) = (false, false);
         let core = reduced.core() * problem.classes();
         for (buffer, len) in [(&mut self.rows, n * f), (&mut self.tail, n), (&mut self.core, core)] {
             buffer.clear();

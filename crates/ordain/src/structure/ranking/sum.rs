@@ -2,10 +2,11 @@
 
 use super::fill::Fill;
 use super::list::Lists;
+use super::power::Power;
 use super::reduced::Reduced;
 use super::walk::{At, Visit};
 use super::weights::Weights;
-use super::{Problem, Sums};
+use super::{Problem, Search, Sums, Way};
 use crate::error::{Interrupt, Result};
 use crate::structure::matching::places;
 
@@ -18,6 +19,7 @@ pub(super) struct Summing {
     sweep: places::Work,
     fill: Fill,
     weights: Weights,
+    power: Power,
     /// The value of the best list, and the logarithm of the most lists of a placement.
     top: f64,
     many: f64,
@@ -77,6 +79,7 @@ impl Visit for Summing {
 
 impl Summing {
     pub(super) fn stopped_by(&mut self, stop: Interrupt) {
+        self.power.stopped_by(stop.clone());
         self.sweep = std::mem::take(&mut self.sweep).stopped_by(stop);
     }
 
@@ -129,10 +132,9 @@ impl Summing {
     }
 
     /// Empties all sums; the design is copied against the tail.
-    fn start(&mut self, problem: &Problem, reduced: &Reduced, top: f64) {
+    fn start(&mut self, problem: &Problem, reduced: &Reduced) {
         let (n, f, core) = (reduced.leaves.len(), reduced.free.len(), reduced.core());
         let (classes, tail) = (problem.classes(), problem.head());
-        self.top = top;
         self.many = (0..f).map(|j| (n.saturating_sub(j).max(1) as f64).ln()).sum();
         let levels = core.max(1);
         if self.tables.len() < levels {
@@ -201,14 +203,47 @@ impl Summing {
     }
 }
 
+impl Summing {
+    /// Sums by powers; the logarithm of the sum, none where that is not for this problem.
+    fn by_powers(&mut self, problem: &Problem, reduced: &Reduced) -> Result<Option<f64>> {
+        let Some(found) = self.power.sum(problem, reduced, &self.weights, &self.slopes)? else { return Ok(None) };
+        let (n, f) = (reduced.leaves.len(), reduced.free.len());
+        let log = found.scale + found.share.ln();
+        self.share[0] = found.share;
+        self.core.copy_from_slice(found.core);
+        self.inside.copy_from_slice(found.inside);
+        for i in 0..n {
+            (0..f).for_each(|slot| self.tables[0][i * f + slot] = self.power.leaf(i, slot));
+            (0..reduced.core()).for_each(|c| self.pairs[c * n + i] = self.power.pair(c, i));
+        }
+        Ok(Some(log))
+    }
+}
+
 impl Lists {
-    /// `log Z` and the probabilities of a problem whose best list was searched for.
-    pub(super) fn log_sum(&mut self, problem: &Problem, summing: &mut Summing, sums: &mut Sums) -> Result<f64> {
-        let top = self.value();
+    /// `log Z` and the probabilities; none where there is no list.
+    pub(super) fn log_sum(
+        &mut self,
+        problem: &Problem,
+        way: Way,
+        summing: &mut Summing,
+        sums: &mut Sums,
+    ) -> Result<Option<f64>> {
+        self.reduced.set(problem);
+        summing.start(problem, &self.reduced);
+        if way == Way::Powers
+            && let Some(log) = summing.by_powers(problem, &self.reduced)?
+        {
+            summing.read(problem, &self.reduced, sums);
+            return Ok(Some(log));
+        }
+        if !self.search(problem, Search::Bounded)? {
+            return Ok(None);
+        }
+        summing.top = self.value();
         let Self { reduced, walk, .. } = self;
-        summing.start(problem, reduced, top);
         walk.run(problem, reduced, summing)?;
         summing.read(problem, reduced, sums);
-        Ok(top - reduced.big * reduced.must.len() as f64 + summing.share[0].ln())
+        Ok(Some(summing.top - reduced.big * reduced.must.len() as f64 + summing.share[0].ln()))
     }
 }

@@ -10,16 +10,36 @@ pub(super) struct At<'a> {
     pub(super) core: &'a [u32],
     /// What the core is worth, and all leaves in the tail.
     pub(super) value: f64,
+    /// What no list exceeds: the largest terms together.
+    pub(super) bound: f64,
     /// The free places that the core left, by their number among the free places, ascending.
     pub(super) open: &'a [u32],
     /// `a_ij(p)`: a row of leaves per open place, in the order of `open`.
     pub(super) rows: &'a mut [f64],
 }
 
+/// All of the core but its last item is placed: what is known before the last one is.
+pub(super) struct Near<'a> {
+    /// The class of each core item; that of the last one is tried.
+    pub(super) core: &'a [u32],
+    /// The number of the free place that the last one takes.
+    pub(super) slot: u32,
+    pub(super) open: &'a [u32],
+    /// `a_ij` without the links of the last one, and the largest of each row.
+    pub(super) rows: &'a [f64],
+    pub(super) most: &'a [f64],
+    /// Whether it is the first one that is tried.
+    pub(super) first: bool,
+}
+
 /// What is done at each placement.
 pub(super) trait Visit {
     /// Whether placements of at most this value are of no use.
     fn skip(&self, bound: f64) -> bool;
+    /// Whether one placement is of no use, whose lists are worth at most `bound`: the sum of the largest terms.
+    fn skip_near(&mut self, _: &Near, _: f64) -> bool {
+        false
+    }
     /// One placement.
     fn visit(&mut self, reduced: &Reduced, at: &mut At) -> Result<()>;
     /// All placements with core item `c` at `class`, and those before it where they are, were visited.
@@ -114,16 +134,23 @@ impl Walk {
             if open.len() > reduced.leaves.len() || visit.skip(bound) {
                 return Ok(());
             }
-            return visit.visit(reduced, &mut At { core: &self.core, value, open, rows });
+            return visit.visit(reduced, &mut At { core: &self.core, value, bound, open, rows });
         }
         let last = depth + 1 == reduced.core();
-        self.rank(problem, reduced, depth, value, last);
+        self.rank(problem, reduced, depth, value);
         for at in 0..self.levels[depth].next.len() {
             let (bound, choice) = self.levels[depth].next[at];
             if last && visit.skip(bound) {
                 break;
             }
             self.core[depth] = choice.class;
+            if last {
+                let Level { open, rows, most, .. } = &self.levels[depth];
+                let near = Near { core: &self.core, slot: choice.slot, open, rows, most, first: at == 0 };
+                if visit.skip_near(&near, bound) {
+                    continue;
+                }
+            }
             let pairs = self.pairs(problem, reduced, depth, choice.class);
             self.place(problem, reduced, depth, choice);
             self.down(problem, reduced, depth + 1, value + choice.value + pairs, visit)?;
@@ -138,8 +165,8 @@ impl Walk {
         (0..depth).map(|other| reduced.inside[depth * c + other] * d[self.core[other] as usize]).sum()
     }
 
-    /// The choices of a core item; for the last one with a bound, the largest first.
-    fn rank(&mut self, problem: &Problem, reduced: &Reduced, depth: usize, value: f64, last: bool) {
+    /// The choices of a core item, the largest first by what they are worth at most, before others are placed.
+    fn rank(&mut self, problem: &Problem, reduced: &Reduced, depth: usize, value: f64) {
         let mut next = std::mem::take(&mut self.levels[depth].next);
         next.clear();
         let Level { open, most, .. } = &self.levels[depth];
@@ -149,21 +176,16 @@ impl Walk {
             if choice.slot != TAIL && open.binary_search(&choice.slot).is_err() {
                 continue;
             }
-            let mut bound = 0.0;
-            if last {
-                let d = problem.design.row(choice.class as usize);
-                bound = value + choice.value + self.pairs(problem, reduced, depth, choice.class);
-                for (&slot, most) in open.iter().zip(most).filter(|&(&slot, _)| slot != choice.slot) {
-                    let by = d[reduced.free[slot as usize] as usize] - tail[choice.class as usize];
-                    let add = if by > 0.0 { by * up } else { by * down };
-                    bound += most + if by == 0.0 { 0.0 } else { add };
-                }
+            let d = problem.design.row(choice.class as usize);
+            let mut bound = value + choice.value + self.pairs(problem, reduced, depth, choice.class);
+            for (&slot, most) in open.iter().zip(most).filter(|&(&slot, _)| slot != choice.slot) {
+                let by = d[reduced.free[slot as usize] as usize] - tail[choice.class as usize];
+                let add = if by > 0.0 { by * up } else { by * down };
+                bound += most + if by == 0.0 { 0.0 } else { add };
             }
             next.push((bound, choice));
         }
-        if last {
-            next.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.class.cmp(&b.1.class)));
-        }
+        next.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.class.cmp(&b.1.class)));
         self.levels[depth].next = next;
     }
 

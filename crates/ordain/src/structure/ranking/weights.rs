@@ -50,6 +50,26 @@ impl Weights {
         }
     }
 
+    /// Whether weights are products of `own` and `factors`.
+    pub(super) fn is_tame(&self) -> bool {
+        self.tame
+    }
+
+    /// `exp a_ij`, a row of leaves per free place.
+    pub(super) fn own(&self) -> &[f64] {
+        &self.own
+    }
+
+    /// `exp(g_ci slope)`, rows of leaves: see [`Weights::kind`].
+    pub(super) fn factors(&self) -> &[f64] {
+        &self.factors
+    }
+
+    /// Which row of the factors is that of core item `c` at a class and a free place, by their place among the slopes.
+    pub(super) fn kind(&self, c: usize, at: usize) -> usize {
+        c * self.slopes.len() + self.kinds[at]
+    }
+
     /// The weights of a placement, leaf by leaf, and those of staying in the tail.
     pub(super) fn fill(&mut self, reduced: &Reduced, at: &At, fill: &Fill, weights: &mut [f64], stay: &mut [f64]) {
         let (n, k) = (reduced.leaves.len(), at.open.len());
