@@ -127,6 +127,9 @@ fn tell<T: Show>(
         if let Some(edge) = show::edge(chosen) {
             screen.say(&format!("warning: {edge}"));
         }
+        if let Some(level) = show::level(chosen, &T::WORDS.units(chosen.units)) {
+            screen.say(&format!("warning: {level}"));
+        }
         T::doubt_choice(fitted, screen);
     } else if method.chooses() && facts.asked.values().any(|asked| asked == "auto") {
         screen.say(&T::no_choice(facts));

@@ -169,6 +169,14 @@ pub(crate) fn edge(chosen: &Chosen) -> Option<String> {
     Some(format!("the best lambda is the {way} that was tried, although the path was made longer: {cure}"))
 }
 
+/// That the data do not tell which λ is the best.
+pub(crate) fn level(chosen: &Chosen, units: &str) -> Option<String> {
+    let [least, most] = chosen.level?;
+    Some(format!(
+        "the choice is unsure: on {units} nothing between lambda={least} and lambda={most} differs by more than its standard error, so that other held-out data may choose otherwise; more data, --valid FILE or lambda= by hand settle it"
+    ))
+}
+
 /// How a fit ended, as `inspect` shows it.
 fn result_line(report: &Report) -> String {
     let Report { objective, iterations, stop, .. } = report;

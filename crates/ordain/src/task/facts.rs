@@ -82,6 +82,10 @@ pub struct Chosen {
     /// If the best λ is at an end of its path, although the path was made longer: which one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edge: Option<Edge>,
+    /// If λ were level over a factor of 100 or more, none further below the best than one paired standard error: the least and the
+    /// largest of them. Other units might have chosen any of these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<[f64; 2]>,
     /// All that was tried, in order.
     pub candidates: Vec<Candidate>,
 }
@@ -89,7 +93,8 @@ pub struct Chosen {
 impl Chosen {
     /// A choice by a metric on so many units.
     pub(crate) fn new(by: Metric, convention: &Convention, units: usize, candidates: Vec<Candidate>) -> Self {
-        Self { metric: by.to_string(), convention: convention.to_string(), units, parts: None, edge: None, candidates }
+        let (metric, convention) = (by.to_string(), convention.to_string());
+        Self { metric, convention, units, parts: None, edge: None, level: None, candidates }
     }
 
     /// The candidate with the settings of the model. Its value need not be the best: kernels take the mean over

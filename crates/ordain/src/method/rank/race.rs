@@ -83,6 +83,9 @@ impl<E> Round<E> {
     }
 }
 
+/// λ that are so many times apart make different models.
+const FAR: f64 = 100.0;
+
 /// What came out of a race.
 pub(super) struct Taken {
     pub(super) at: Point,
@@ -92,6 +95,8 @@ pub(super) struct Taken {
     pub(super) train: Vec<u32>,
     pub(super) candidates: Vec<Candidate>,
     pub(super) edge: Option<Edge>,
+    /// The least and the largest λ that are level with the best, where they are far apart.
+    pub(super) level: Option<[f64; 2]>,
 }
 
 /// A race over some rounds.
@@ -345,6 +350,22 @@ impl<L: Learner> Race<'_, '_, L> {
         Ok(None)
     }
 
+    /// The least and the largest λ beside the best that are below it by no more than one paired standard error, where they are
+    /// [`FAR`] apart. Those that left the race are compared on the units that they saw.
+    fn level(&self, best: usize) -> Option<[f64; 2]> {
+        let beside = (0..self.tried.len()).filter(|&n| self.tried[n].beside(&self.tried[best]));
+        let level = beside.filter(|&n| {
+            let seen = self.tried[n].values.len().min(self.tried[best].values.len());
+            let [own, top] = [n, best].map(|n| self.tried[n].values[..seen].to_vec());
+            let (gain, error) = paired(&[own, top]).unwrap_or((0.0, 0.0));
+            seen > 1 && (if self.search.by.is_loss() { -gain } else { gain }) <= error
+        });
+        let lambdas: Vec<f64> = level.map(|n| self.tried[n].at.lambda).collect();
+        let least = lambdas.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = lambdas.iter().copied().fold(0.0, f64::max);
+        (most >= FAR * least * (1.0 - 1e-9)).then_some([least, most])
+    }
+
     /// The candidate that is taken, with all that were tried.
     fn taken(mut self, edge: Option<Edge>) -> Result<Option<Taken>> {
         let Some(best) = self.best().filter(|&best| self.tried[best].last.is_some()) else { return Ok(None) };
@@ -361,6 +382,7 @@ impl<L: Learner> Race<'_, '_, L> {
                 .max_by(|&a, &b| self.tried[a].at.lambda.total_cmp(&self.tried[b].at.lambda))
                 .unwrap_or(best),
         };
+        let level = self.level(best);
         let most = self.tried[best].values.len();
         let candidates = self.tried.iter().filter(|tried| !tried.values.is_empty()).map(|tried| Candidate {
             units: Some(tried.values.len()).filter(|&seen| seen < most),
@@ -373,7 +395,7 @@ impl<L: Learner> Race<'_, '_, L> {
             report.stop = Stop::Interrupted;
         }
         let train = std::mem::take(&mut self.rounds[round].train);
-        Ok(Some(Taken { at, ranker, report, train, candidates, edge }))
+        Ok(Some(Taken { at, ranker, report, train, candidates, edge, level }))
     }
 }
 

@@ -392,6 +392,7 @@ impl<'a, L: Learner> Search<'a, L> {
         let chosen = Some(Chosen {
             parts: crossed.then_some(parts),
             edge: taken.edge,
+            level: taken.level,
             ..Chosen::new(self.by, &self.data.convention, judges, taken.candidates)
         });
         let best = Outcome { at, ranker: taken.ranker, report: taken.report };
