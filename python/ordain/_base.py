@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import json
 import os
@@ -23,6 +24,23 @@ Callback = Callable[[float, str], Any]
 
 # Parameters that say how a fit is run, and are no settings of the method.
 _RUN = {"choose_by", "convention", "refit", "missing", "seed", "n_threads", "progress", "single_query"}
+
+
+def _plain(value: Any) -> str:
+    """A parameter for the checksum of a pickle: what is no plain value counts by its type."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{','.join(_plain(item) for item in value)}]"
+    if isinstance(value, np.generic):
+        return repr(value.item())
+    return type(value).__name__
+
+
+def _seal(params: dict[str, Any], model: bytes) -> str:
+    """The checksum of the parameters and of the model of a pickle."""
+    text = ",".join(f"{name}={_plain(value)}" for name, value in sorted(params.items()))
+    return hashlib.blake2b(text.encode() + b"\0" + model, digest_size=32).hexdigest()
 
 
 def _text(name: str, value: Any) -> str:
@@ -293,18 +311,26 @@ class Estimator(BaseEstimator):
         return estimator
 
     def __getstate__(self) -> dict[str, Any]:
-        """The parameters, and the model as the bytes of its file."""
+        """The parameters, and the model as the bytes of its file, with a checksum over both."""
         state = dict(self.__dict__)
         if "_model" in state:
             state["_model"] = state["_model"].to_bytes()
+            state["_seal"] = _seal(self.get_params(deep=False), state["_model"])
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Takes back what `__getstate__` gave; the bytes are checked as a file would be."""
         state = dict(state)
-        if "_model" in state:
-            state["_model"] = _ordain.from_bytes(state["_model"])
+        model, seal = state.get("_model"), state.pop("_seal", None)
+        if model is not None:
+            state["_model"] = _ordain.from_bytes(model)
         self.__dict__.update(state)
+        if model is not None and seal is not None and seal != _seal(self.get_params(deep=False), model):
+            self.__dict__.clear()
+            raise _ordain.FormatError(
+                "a pickle: expected the parameters that it was made with, found others, so it was damaged or changed; "
+                "fit the model again, or load the file that save() wrote"
+            )
 
     def _linear(self, weights: Doubles | None) -> Doubles:
         """The weights of a linear model; an AttributeError where there is a kernel, or there are trees, instead."""

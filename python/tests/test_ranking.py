@@ -654,3 +654,13 @@ def test_networks_and_fields(data):
         CCRF(similarity="cosine").fit(data.X, data.y, qid=data.qid)
     with pytest.raises(ValueError, match="hidden"):
         SortNet(hidden=0).fit(data.X, data.y, qid=data.qid)
+
+
+def test_a_pickle_with_other_parameters_is_refused(data):
+    model = RankSVM(lambda_=0.1, scale="query").fit(data.X, data.y, qid=data.qid)
+    state = model.__getstate__()
+    again = RankSVM.__new__(RankSVM)
+    again.__setstate__(state)
+    assert again.get_params() == model.get_params()
+    with pytest.raises(FormatError, match="a pickle"):
+        RankSVM.__new__(RankSVM).__setstate__({**state, "lambda_": 5.0})

@@ -30,6 +30,12 @@ pub(crate) struct Common {
     /// Number of threads [default: all cores]; no result depends on it
     #[arg(long, global = true, value_name = "N", help_heading = "Output", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
+    /// Warnings about the data that are read are errors: a file without its last line end, columns that lose digits, features or labels that a model does not know
+    #[arg(long, global = true, help_heading = "Output")]
+    pub(crate) strict: bool,
+    /// The most bytes of one line of text, unpacked [default: 67108864]
+    #[arg(long, global = true, value_name = "BYTES", help_heading = "Output", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    pub(crate) max_line: Option<u64>,
 }
 
 #[derive(Subcommand, Debug)]

@@ -6,14 +6,18 @@ mod report;
 mod run;
 mod screen;
 mod show;
+mod signals;
 
 use anyhow::Result;
 use clap::{CommandFactory, FromArgMatches};
+use std::io::Write;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-/// Set by the first Ctrl-C.
+/// Set by the first Ctrl-C, SIGTERM or SIGHUP.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// The number of the last signal: an interrupted program ends with 128 and it.
+static SIGNAL: AtomicU8 = AtomicU8::new(2);
 /// Set while there is work that can stop and save what it has.
 static STOPPABLE: AtomicBool = AtomicBool::new(false);
 
@@ -36,25 +40,49 @@ fn main() -> ExitCode {
     let command = args::Cli::command().mut_subcommand("fit", |fit| fit.after_help(plan::settings_help()));
     let cli = match command.clone().try_get_matches().and_then(|m| args::Cli::from_arg_matches(&m)) {
         Ok(cli) => cli,
-        Err(error) => error.exit(),
+        Err(error) => return explain(&error),
     };
     let quiet = cli.common.quiet;
-    let handled = ctrlc::set_handler(move || match pressed(&INTERRUPTED, &STOPPABLE) {
-        Pressed::Stop if quiet => {}
-        Pressed::Stop => screen::complain("stopping, to save the best so far; Ctrl-C again ends at once"),
-        Pressed::End => {
-            ordain::data::abandon_writes();
-            screen::complain("interrupted");
-            std::process::exit(130);
+    let handled = signals::handle(move |signal| {
+        SIGNAL.store(signal, Ordering::SeqCst);
+        match pressed(&INTERRUPTED, &STOPPABLE) {
+            Pressed::Stop if quiet => {}
+            Pressed::Stop => screen::complain("stopping, to save the best so far; Ctrl-C again ends at once"),
+            Pressed::End => {
+                ordain::data::abandon_writes();
+                screen::complain("interrupted");
+                std::process::exit(128 + i32::from(signal));
+            }
         }
     });
     if let Err(error) = handled {
         screen::complain(&format!("warning: Ctrl-C will end at once: {error}"));
     }
     match start(cli, command) {
-        Ok(()) if INTERRUPTED.load(Ordering::SeqCst) => ExitCode::from(130),
+        Ok(()) if INTERRUPTED.load(Ordering::SeqCst) => interrupted(),
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&error),
+    }
+}
+
+/// How an interrupted program ends.
+fn interrupted() -> ExitCode {
+    ExitCode::from(128 + SIGNAL.load(Ordering::SeqCst))
+}
+
+/// Prints the help, or what is wrong with the words of the command.
+fn explain(error: &clap::Error) -> ExitCode {
+    let code = u8::try_from(error.exit_code()).unwrap_or(2);
+    let print = || -> std::io::Result<()> {
+        if !error.use_stderr() {
+            screen::open()?;
+        }
+        error.print()?;
+        std::io::stdout().flush()
+    };
+    match print() {
+        Err(reason) if !error.use_stderr() => fail(&reason.into()),
+        _ => ExitCode::from(code),
     }
 }
 
@@ -65,7 +93,7 @@ fn start(cli: args::Cli, command: clap::Command) -> Result<()> {
     run::run(cli, command)
 }
 
-/// Says what is wrong, in one line, and how it ends: 2 for wrong usage, 130 when interrupted, else 1.
+/// Says what is wrong, in one line, and how it ends: 2 for wrong usage, 128 and the signal when interrupted, else 1.
 fn fail(error: &anyhow::Error) -> ExitCode {
     let broken_pipe = |e: &std::io::Error| e.kind() == std::io::ErrorKind::BrokenPipe;
     let by_library = matches!(error.downcast_ref(), Some(ordain::Error::Io { reason, .. }) if broken_pipe(reason));
@@ -74,7 +102,7 @@ fn fail(error: &anyhow::Error) -> ExitCode {
     }
     if matches!(error.downcast_ref(), Some(ordain::Error::Interrupted)) {
         screen::complain("interrupted");
-        return ExitCode::from(130);
+        return interrupted();
     }
     if error.downcast_ref::<plan::Usage>().is_some() {
         screen::complain(&format!("error: {error}"));

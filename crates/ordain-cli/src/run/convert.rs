@@ -36,6 +36,7 @@ fn convert<T: Show>(args: &Convert, screen: &Screen) -> Result<()> {
     let (mut set, _) = files::read::<T>(std::slice::from_ref(&args.input), &how, "this task", &given)?;
     files::say_columns(set.columns(), &given, screen)?;
     T::warn_of_set(&set, &given, &files::named(&args.input), screen);
+    screen.allow_data()?;
     set.fill(T::missing(&how), &set.all());
     written::<T>(&set, &args.output, screen)
 }

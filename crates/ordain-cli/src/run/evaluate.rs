@@ -240,6 +240,7 @@ fn plain<T: Show>(paths: &[PathBuf], args: &Evaluate, screen: &Screen) -> Result
     let (mut set, _) = files::read::<T>(&[paths.to_vec()], &how, "this task", &given)?;
     files::say_columns(set.columns(), &given, screen)?;
     T::warn_of_set(&set, &given, &files::named(paths), screen);
+    screen.allow_data()?;
     set.fill(T::missing(&how), &set.all());
     files::need_truth::<T>(&set, paths)?;
     Ok(set)

@@ -71,11 +71,12 @@ pub(super) fn say_columns(columns: &Columns, given: &Given, screen: &Screen) -> 
         screen.say("note: --point-features is the new name of --features for points");
     }
     if !columns.coarse.is_empty() {
-        screen.say(&format!(
-            "warning: {} loses more than 1e-6 of its spread in single precision: subtract a constant from it first, such as its least value",
+        screen.doubt(&format!(
+            "{} loses more than 1e-6 of its spread in single precision: subtract a constant from it first, such as its least value",
             columns.coarse.join(", ")
         ));
     }
+    screen.allow_data()?;
     let found = columns.roles.found_beside(&roles);
     if found.is_empty() {
         return Ok(());
@@ -143,6 +144,7 @@ pub(super) fn read_for<T: Show>(
     T::warn_of_set(&set, given, &name, screen);
     let ready = model.prepare_owned(set).map_err(|error| anyhow::Error::from(error).context(name.clone()))?;
     warn_of_names::<T>(ready.differ(), model.inputs().columns.names.len(), &name, screen);
+    screen.allow_data()?;
     Ok(ready)
 }
 
@@ -150,23 +152,22 @@ pub(super) fn read_for<T: Show>(
 fn warn_of_names<T: Show>(differ: &Aligned, all: usize, name: &str, screen: &Screen) {
     if let Some(first) = differ.unknown.first() {
         let n = differ.unknown.len();
-        screen.say(&format!(
-            "warning: {name}: {n} feature(s) that the model has never seen carry no weight (such as {first})"
-        ));
+        screen
+            .doubt(&format!("{name}: {n} feature(s) that the model has never seen carry no weight (such as {first})"));
     }
     if let Some(first) = differ.absent.first() {
         let n = differ.absent.len();
-        screen.say(&format!(
-            "warning: {name} has no value for {n} of the model's {all} features (such as {first}): they count as 0"
+        screen.doubt(&format!(
+            "{name} has no value for {n} of the model's {all} features (such as {first}): they count as 0"
         ));
     }
     if let Some(first) = differ.labels.first() {
         let n = differ.labels.len();
-        screen.say(&match T::WORDS.file {
-            Holds::Queries => format!(
-                "warning: {name}: {n} item(s) that the model does not know have no bias and no links (such as {first})"
-            ),
-            _ => format!("warning: {name}: {n} label(s) that the model does not know are left out (such as {first})"),
+        screen.doubt(&match T::WORDS.file {
+            Holds::Queries => {
+                format!("{name}: {n} item(s) that the model does not know have no bias and no links (such as {first})")
+            }
+            _ => format!("{name}: {n} label(s) that the model does not know are left out (such as {first})"),
         });
     }
 }

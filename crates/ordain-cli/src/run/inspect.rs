@@ -6,7 +6,7 @@ use crate::plan;
 use crate::screen::Screen;
 use crate::show::{self, Given, Show};
 use anyhow::Result;
-use ordain::data::{Holds, read_whole};
+use ordain::data::Holds;
 use ordain::method::{Annotate, Match, Rank};
 use ordain::model_file::{self, Opened};
 use ordain::task::DataSet;
@@ -15,7 +15,7 @@ use std::time::Instant;
 
 pub(super) fn run(args: &Inspect, screen: &Screen) -> Result<()> {
     if args.file.extension().is_some_and(|e| e == "ordain") || model_file::is_model(&args.file) {
-        let bytes = read_whole(&args.file)?;
+        let bytes = model_file::read(&args.file)?;
         let opened = Opened::new(&bytes, &args.file)?;
         return match opened.task() {
             "annotate" => model::<Annotate>(&opened, args, screen),
@@ -67,6 +67,7 @@ fn data<T: Show>(args: &Inspect, screen: &Screen) -> Result<()> {
     files::say_columns(set.columns(), &given, screen)?;
     let seconds = start.elapsed().as_secs_f64();
     T::warn_of_set(&set, &given, &files::named(paths), screen);
+    screen.allow_data()?;
     let facts = T::set_facts(&set);
     if screen.json {
         return screen.answer(&SetAnswer { facts, seconds: Seconds { load: seconds } });

@@ -36,19 +36,28 @@ macro_rules! each_model {
 }
 use each_model;
 
-pub(crate) fn run(cli: Cli, mut command: clap::Command) -> Result<()> {
+pub(crate) fn run(cli: Cli, command: clap::Command) -> Result<()> {
     let screen = Screen::new(&cli.common);
+    if let Some(most) = cli.common.max_line {
+        ordain::data::set_max_line(usize::try_from(most)?);
+    }
+    command_of(cli, command, &screen)?;
+    // what was read beside the data, such as scores and lists
+    screen.allow_data()
+}
+
+fn command_of(cli: Cli, mut command: clap::Command, screen: &Screen) -> Result<()> {
     match cli.command {
-        Command::Fit(args) => fit::run(&args, &screen),
-        Command::Predict(args) => predict::run(&args, &screen),
-        Command::Evaluate(args) => evaluate::run(&args, &screen),
-        Command::Compare(args) => compare::run(&args, &screen),
-        Command::Inspect(args) => inspect::run(&args, &screen),
-        Command::Explain(args) => explain::run(&args, &screen),
-        Command::Convert(args) => convert::run(&args, &screen),
-        Command::Simulate(args) => simulate::run(&args, &screen),
-        Command::Ask(args) => ask::run(&args, &screen),
-        Command::Demo(args) => demo::run(&args, &screen),
+        Command::Fit(args) => fit::run(&args, screen),
+        Command::Predict(args) => predict::run(&args, screen),
+        Command::Evaluate(args) => evaluate::run(&args, screen),
+        Command::Compare(args) => compare::run(&args, screen),
+        Command::Inspect(args) => inspect::run(&args, screen),
+        Command::Explain(args) => explain::run(&args, screen),
+        Command::Convert(args) => convert::run(&args, screen),
+        Command::Simulate(args) => simulate::run(&args, screen),
+        Command::Ask(args) => ask::run(&args, screen),
+        Command::Demo(args) => demo::run(&args, screen),
         Command::Completions { shell } => {
             let mut text = vec![];
             clap_complete::generate(shell, &mut command, "ordain", &mut text);
@@ -102,6 +111,9 @@ fn check_interrupt() -> Result<()> {
 
 /// Refuses a folder that cannot be written to before hours of work, not after.
 fn check_output(path: &Path) -> Result<()> {
+    if path.as_os_str() == "-" {
+        crate::screen::open()?;
+    }
     let folder: PathBuf = path.parent().filter(|p| !p.as_os_str().is_empty()).map_or(".".into(), Path::to_path_buf);
     if path.as_os_str() != "-" && !folder.is_dir() {
         return Err(ordain::Error::Content {

@@ -3,7 +3,7 @@
 use super::{Given, Show, kernel, left_out, losses, reasons, result_line};
 use crate::args::Predict;
 use crate::plan::{self, Usage};
-use crate::screen::{Screen, assignments, four, table};
+use crate::screen::{Screen, assignments, four, name, table};
 use anyhow::Result;
 use ordain::answer::{Answers, LabelExplanation, LabelSetFacts, Want};
 use ordain::data::{LabelReading, LabelSet, Missing, side_file};
@@ -170,7 +170,7 @@ impl Show for Annotate {
             let last = if shown { format!("\t{}", rank_name(model.trainer)) } else { String::new() };
             writeln!(text, "item\trank\tlabel\tscore{last}")?;
             for (item, label) in all.iter().flat_map(|item| item.labels.iter().map(move |label| (item, label))) {
-                write!(text, "{}\t{}\t{}\t{}", item.item, label.rank, label.label, label.score)?;
+                write!(text, "{}\t{}\t{}\t{}", name(&item.item), label.rank, name(&label.label), label.score)?;
                 match model.trainer {
                     Trainer::Likelihood if shown => writeln!(text, "\t{:.6}", label.value())?,
                     Trainer::Margin => writeln!(text, "\t{}", label.value())?,
@@ -180,7 +180,7 @@ impl Show for Annotate {
         } else {
             text.push_str("item\tlabels\n");
             for item in &all {
-                writeln!(text, "{}\t{}", item.item, item.chosen.join(";"))?;
+                writeln!(text, "{}\t{}", name(&item.item), name(&item.chosen.join(";")))?;
             }
         }
         Ok(text)
@@ -395,8 +395,7 @@ fn some(names: &[&str]) -> String {
 fn warn_of_labels(set: &LabelSet, given: Option<&str>, name: &str, screen: &Screen) {
     if let Some(given) = given.filter(|_| !set.labelled && !set.labels.is_empty()) {
         let n = set.labels.len();
-        screen
-            .say(&format!("warning: {name}: none of the {n} labels of {given} is an attribute: items without labels"));
+        screen.doubt(&format!("{name}: none of the {n} labels of {given} is an attribute: items without labels"));
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Given, Parts, Show, contributions, left_out, losses, ranges, result_
 use crate::args::Predict;
 use crate::plan::{self, Usage};
 use crate::report::PicturePart;
-use crate::screen::{Screen, four, table};
+use crate::screen::{Screen, four, name, table};
 use anyhow::Result;
 use ordain::answer::{Answers, EdgeExplanation, EdgePart, MatchSetFacts, MatchedProblem, Want, doubtful};
 use ordain::data::{MatchReading, MatchSet, Missing, PointFeature, Split, Truth, delaunay, read_match_splits};
@@ -337,15 +337,16 @@ fn chance(p: Option<f64>) -> String {
 fn matches(all: &[MatchedProblem]) -> Result<String> {
     let mut text = "problem\tleft\tright\tscore\tprobability\tcheck\n".to_owned();
     for MatchedProblem { problem, matches, unmatched, .. } in all {
+        let problem = name(problem);
         for m in matches {
             let sure = chance(m.probability);
-            writeln!(text, "{problem}\t{}\t{}\t{}\t{sure}\t{}", m.left, m.right, m.score, m.check)?;
+            writeln!(text, "{problem}\t{}\t{}\t{}\t{sure}\t{}", name(&m.left), name(&m.right), m.score, m.check)?;
         }
         for (left, p) in unmatched.left.iter().zip(&unmatched.probabilities[0]) {
-            writeln!(text, "{problem}\t{left}\t\t\t{}\t", chance(*p))?;
+            writeln!(text, "{problem}\t{}\t\t\t{}\t", name(left), chance(*p))?;
         }
         for (right, p) in unmatched.right.iter().zip(&unmatched.probabilities[1]) {
-            writeln!(text, "{problem}\t\t{right}\t\t{}\t", chance(*p))?;
+            writeln!(text, "{problem}\t\t{}\t\t{}\t", name(right), chance(*p))?;
         }
     }
     Ok(text)
@@ -355,11 +356,12 @@ fn matches(all: &[MatchedProblem]) -> Result<String> {
 fn candidates(all: &[MatchedProblem]) -> Result<String> {
     let mut text = "problem\tleft\tright\tscore\tprobability\tmatched\n".to_owned();
     for MatchedProblem { problem, candidates, .. } in all {
+        let problem = name(problem);
         for one in candidates.iter().flatten() {
             for c in &one.candidates {
-                let right = c.right.as_deref().unwrap_or("");
+                let right = name(c.right.as_deref().unwrap_or(""));
                 let (sure, matched) = (chance(c.probability), u8::from(c.matched));
-                writeln!(text, "{problem}\t{}\t{right}\t{}\t{sure}\t{matched}", one.left, c.score)?;
+                writeln!(text, "{problem}\t{}\t{right}\t{}\t{sure}\t{matched}", name(&one.left), c.score)?;
             }
         }
     }
@@ -381,9 +383,9 @@ fn doubts(all: &[MatchedProblem], n: usize, json: bool) -> Result<String> {
             text,
             "{}\t{}\t{}\t{}\t{}\t{}\t{margin}",
             pair.check,
-            doubt.problem,
-            pair.left,
-            pair.right,
+            name(&doubt.problem),
+            name(&pair.left),
+            name(&pair.right),
             pair.score,
             chance(pair.probability)
         )?;

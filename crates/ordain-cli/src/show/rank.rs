@@ -3,7 +3,7 @@
 use super::{Given, Show, contributions, losses, ranges, reasons, result_line, scored_by};
 use crate::args::Predict;
 use crate::plan;
-use crate::screen::{Screen, four, table};
+use crate::screen::{Screen, four, name, table};
 use anyhow::Result;
 use ordain::answer::{Answers, QuadraticFacts, RankExplanation, RankSetFacts, RankedList, Want};
 use ordain::data::scale::Scale;
@@ -123,12 +123,12 @@ impl Show for Rank {
             text += &places(&lists, model.places.len())?;
         } else if let Some(tag) = &args.run {
             for (list, item) in lists.iter().flat_map(|list| list.items.iter().map(move |item| (list, item))) {
-                writeln!(text, "{} Q0 {} {} {} {tag}", list.query, item.id, item.rank, item.score)?;
+                writeln!(text, "{} Q0 {} {} {} {tag}", name(&list.query), name(&item.id), item.rank, item.score)?;
             }
         } else {
             text.push_str("query\trank\tdocument\tscore\n");
             for (list, item) in lists.iter().flat_map(|list| list.items.iter().map(move |item| (list, item))) {
-                writeln!(text, "{}\t{}\t{}\t{}", list.query, item.rank, item.id, item.score)?;
+                writeln!(text, "{}\t{}\t{}\t{}", name(&list.query), item.rank, name(&item.id), item.score)?;
             }
         }
         Ok(text)
@@ -279,7 +279,7 @@ fn places(lists: &[RankedList], k: usize) -> Result<String> {
     for list in lists {
         for item in &list.items {
             let Some(p) = &item.places else { continue };
-            write!(text, "{}\t{}\t{}\t{}", list.query, item.rank, item.id, item.score)?;
+            write!(text, "{}\t{}\t{}\t{}", name(&list.query), item.rank, name(&item.id), item.score)?;
             p.places.iter().try_for_each(|p| write!(text, "\t{p:.6}"))?;
             // a list shorter than the head has no such place
             (p.places.len()..k).try_for_each(|_| write!(text, "\t0"))?;

@@ -11,6 +11,7 @@ mod data;
 mod docs;
 mod errors;
 mod evaluate;
+mod faults;
 mod files;
 mod fit;
 mod formats;

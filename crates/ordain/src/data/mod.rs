@@ -3,12 +3,14 @@
 //!
 //! What serves all three is here; `rank`, `labels` and `matches` hold the set, the readers and the writer of one task.
 
+mod atomic;
 mod columns;
 mod groups;
 mod labels;
 mod layout;
 mod losses;
 mod matches;
+mod notes;
 mod number;
 mod packing;
 mod rank;
@@ -23,6 +25,7 @@ mod table;
 pub mod transform;
 mod utf16;
 
+pub use atomic::{abandon_writes, write_whole};
 pub(crate) use columns::flagged;
 pub use columns::{Aligned, Columns, Filled, Missing};
 pub use groups::Groups;
@@ -33,13 +36,14 @@ pub use matches::{
     delaunay_degrees, is_frames, is_matches, mean_distance, normalised, read_match_splits, read_matches,
     shape_contexts, write_contexts, write_matches,
 };
+pub use notes::{LONGEST_LINE, Note, max_line, set_max_line, take_notes};
 pub use rank::{
     DocumentPairs, RankReading, RankSet, check_ids, read, read_parts, read_rank, read_scores, resample, trec, write,
 };
 pub use set::DataSet;
 pub use sniff::{Holds, holds, is_labels};
-pub(crate) use source::peek;
-pub use source::{abandon_writes, is_stream, read_lines, read_whole, write_whole};
+pub use source::{is_stream, read_lines, read_whole};
+pub(crate) use source::{peek, read_plain};
 pub use strings::Strings;
 pub use synthetic::read_contours;
 #[cfg(feature = "parquet")]

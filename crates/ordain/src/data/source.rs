@@ -1,16 +1,20 @@
 //! Text in large blocks that end at line boundaries, from plain, gzip or zstd files.
 
+use super::notes;
 use super::packing::Packing;
 use super::utf16;
 use crate::error::{Error, Result, Way};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Size of the blocks that are read at once.
 pub(super) const BLOCK: usize = 8 << 20;
+
+/// The most bytes of a list: names of labels, sizes of queries, scores.
+const LISTS: usize = 1 << 28;
 
 /// The mark that some programs put before UTF-8.
 pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
@@ -32,7 +36,11 @@ pub(crate) struct Source {
     started: bool,
     /// Whether UTF-16 was looked for.
     decoded: bool,
+    /// Whether it is gzip or zstd.
+    packed: bool,
     carried: Vec<u8>,
+    /// Line ends so far.
+    lines: usize,
 }
 
 impl Source {
@@ -67,8 +75,17 @@ impl Source {
             }
             Box::new(File::open(path).map_err(fail)?)
         };
-        let reader = unpack(raw).map_err(fail)?;
-        Ok(Self { path: path.into(), reader, at_end: false, started: false, decoded: false, carried: vec![] })
+        let (packing, reader) = unpack(raw).map_err(fail)?;
+        Ok(Self {
+            path: path.into(),
+            reader,
+            at_end: false,
+            started: false,
+            decoded: false,
+            packed: packing != Packing::Plain,
+            carried: vec![],
+            lines: 0,
+        })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -99,14 +116,16 @@ impl Source {
 
     /// Fills `block` with whole lines, about 8 MB of them; empty at the end of the file.
     ///
-    /// A line longer than a block makes the block grow to hold it.
+    /// A line longer than a block makes the block grow to hold it, up to [`notes::max_line`]. A last line without its end is
+    /// noted, for it may be cut.
     pub(crate) fn next_block(&mut self, block: &mut Vec<u8>) -> Result<()> {
         self.decode()?;
         block.clear();
         block.append(&mut self.carried);
         while !self.at_end {
             let start = block.len();
-            block.reserve(BLOCK.saturating_sub(start).max(BLOCK / 8));
+            let more = BLOCK.saturating_sub(start).max(BLOCK / 8);
+            block.try_reserve(more).map_err(|_| self.failed(io::ErrorKind::OutOfMemory.into()))?;
             let want = block.capacity() - start;
             let got = (&mut self.reader).take(want as u64).read_to_end(block).map_err(|reason| self.failed(reason))?;
             self.at_end = got < want;
@@ -123,8 +142,29 @@ impl Source {
                 block.truncate(last + 1);
                 break;
             }
+            if !self.at_end && block.len() > notes::max_line() {
+                return Err(self.long_line());
+            }
+        }
+        self.lines += memchr::memchr_iter(b'\n', block).count();
+        if let Some(&last) = block.last()
+            && last != b'\n'
+        {
+            notes::cut(&self.path, self.lines + 1);
         }
         Ok(())
+    }
+
+    #[cold]
+    fn long_line(&self) -> Error {
+        Error::Parse {
+            path: self.path.clone(),
+            line: self.lines + 1,
+            column: 1,
+            expected: format!("lines of at most {} bytes", notes::max_line()),
+            found: "a longer one".into(),
+        }
+        .or(Way::new("max-line", ["BYTES"], "takes longer ones"))
     }
 }
 
@@ -201,9 +241,15 @@ pub(crate) fn control_name(byte: u8) -> String {
 
 /// Lines of a small text file, numbered from 1, without their ends and the blanks around them; UTF-8, no control bytes.
 pub fn read_lines(path: &Path) -> Result<Vec<String>> {
-    let bytes = read_whole(path)?;
+    let bytes = read_at_most(path, LISTS, "a list")?;
     let mut lines: Vec<&[u8]> = bytes.split(|&b| b == b'\n').collect();
-    lines.pop_if(|last| last.is_empty());
+    match lines.pop() {
+        Some(last) if !last.is_empty() => {
+            lines.push(last);
+            notes::cut(path, lines.len());
+        }
+        _ => {}
+    }
     let line = |(number, line): (usize, &[u8])| {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let refuse = |column: usize, expected: &str, found: String| Error::Parse {
@@ -225,10 +271,11 @@ pub fn read_lines(path: &Path) -> Result<Vec<String>> {
     (1..).zip(lines).map(line).collect()
 }
 
-fn unpack(mut raw: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+fn unpack(mut raw: Box<dyn Read + Send>) -> io::Result<(Packing, Box<dyn Read + Send>)> {
     let mut magic = Vec::with_capacity(4);
     (&mut raw).take(4).read_to_end(&mut magic)?;
-    Packing::of(&magic).unpack(io::Cursor::new(magic).chain(raw))
+    let packing = Packing::of(&magic);
+    Ok((packing, packing.unpack(io::Cursor::new(magic).chain(raw))?))
 }
 
 /// The name of a file without `.gz` or `.zst`.
@@ -237,68 +284,6 @@ pub(crate) fn plain_name(path: &Path) -> PathBuf {
         Some("gz" | "zst" | "zstd") => path.with_extension(""),
         _ => path.to_path_buf(),
     }
-}
-
-/// Writes a file as a whole or not at all: to a temporary file beside it, synced, then renamed.
-///
-/// `.gz` and `.zst` names are packed; `-` is standard output. A link is followed; a pipe or a device is written to as it is.
-pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let fail = |reason| Error::Io { path: path.into(), action: "write", reason };
-    if path.as_os_str() == "-" {
-        let mut out = io::BufWriter::new(io::stdout().lock());
-        return fill(&mut out).and_then(|()| out.flush()).map_err(fail);
-    }
-    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let packing = Packing::named(path.extension().and_then(|e| e.to_str()).unwrap_or(""));
-    if std::fs::metadata(&target).is_ok_and(|m| !m.is_file()) {
-        let mut device = std::fs::OpenOptions::new().write(true).open(&target).map_err(fail)?;
-        return packing.pack(&mut device, fill).map_err(fail);
-    }
-    let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let (mut file, unfinished) = Unfinished::create(folder).map_err(fail)?;
-    packing.pack(&mut file, fill).and_then(|()| file.as_file().sync_all()).map_err(fail)?;
-    keep_mode(&target, file.as_file()).map_err(fail)?;
-    let mut open = unfinished.list();
-    file.persist(&target).map_err(|e| fail(e.error))?;
-    open.retain(|path| *path != unfinished.0);
-    Ok(())
-}
-
-/// Files that are being written, under their passing names.
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(vec![]);
-
-/// One of them.
-struct Unfinished(PathBuf);
-
-impl Unfinished {
-    /// A new file in a folder. It is on the list before anybody else can look at the list: [`abandon_writes`] removes it,
-    /// or it is never made.
-    fn create(folder: &Path) -> io::Result<(tempfile::NamedTempFile, Self)> {
-        let mut open = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = tempfile::NamedTempFile::new_in(folder)?;
-        open.push(file.path().into());
-        let own = Self(file.path().into());
-        Ok((file, own))
-    }
-
-    fn list(&self) -> MutexGuard<'static, Vec<PathBuf>> {
-        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        self.list().retain(|path| *path != self.0);
-    }
-}
-
-/// Removes what [`write_whole`] has not finished, and lets nothing be finished any more: for a program that ends at once.
-pub fn abandon_writes() {
-    let mut open = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-    for path in open.drain(..) {
-        let _ = std::fs::remove_file(path); // it may be gone already
-    }
-    std::mem::forget(open); // whoever is about to finish waits for the end
 }
 
 /// The whole of a file, unpacked; `-` is standard input.
@@ -312,17 +297,37 @@ pub fn read_whole(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Gives the new file the mode of the one that it replaces, or the usual one: temporary files are private.
-#[cfg(unix)]
-fn keep_mode(path: &Path, file: &File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = std::fs::metadata(path).map_or(0o644, |m| m.permissions().mode() & 0o777);
-    file.set_permissions(std::fs::Permissions::from_mode(mode))
+/// The same for a file that has no reason to be longer than `most` bytes, unpacked.
+pub(crate) fn read_at_most(path: &Path, most: usize, what: &str) -> Result<Vec<u8>> {
+    let mut bytes = vec![];
+    let failed = |reason| Error::Io { path: path.into(), action: "read", reason };
+    Source::open(path)?.take(most as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() > most {
+        let expected = format!("{what} of at most {} MiB, unpacked", most >> 20);
+        return Err(Error::Content { path: path.into(), expected, found: "a longer one".into() });
+    }
+    Ok(bytes)
 }
 
-#[cfg(not(unix))]
-fn keep_mode(_path: &Path, _file: &File) -> io::Result<()> {
-    Ok(())
+/// The whole of a file that is never packed and begins in a way that `known` knows; nothing more is read of any other.
+/// `None` where it does not begin so.
+pub(crate) fn read_plain(path: &Path, known: impl Fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>> {
+    let failed = |reason| Error::Io { path: path.into(), action: "read", reason };
+    let mut source = Source::open(path)?;
+    if source.packed {
+        return Err(Error::Content {
+            path: path.into(),
+            expected: "a model, which is never packed (unpack it first: gzip -d, zstd -d)".into(),
+            found: "a packed file".into(),
+        });
+    }
+    let mut bytes = vec![];
+    (&mut source).take(64).read_to_end(&mut bytes).map_err(failed)?;
+    if !known(&bytes) {
+        return Ok(None);
+    }
+    source.read_to_end(&mut bytes).map_err(failed)?;
+    Ok(Some(bytes))
 }
 
 /// What a file is by its name, in small letters.
@@ -333,6 +338,8 @@ pub(in crate::data) fn extension(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::write_whole;
+    use std::io::Write;
 
     #[test]
     fn blocks_end_at_lines_whatever_the_packing() {
@@ -356,36 +363,5 @@ mod tests {
             assert!(all == format!("{text}no end").as_bytes());
         }
         assert_eq!(plain_name(Path::new("a/rank.train.zst")), Path::new("a/rank.train"));
-    }
-
-    #[test]
-    fn what_is_being_written_is_known_and_forgotten() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("new");
-        let own = || {
-            let open = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-            open.iter().filter(|path| path.starts_with(dir.path())).cloned().collect::<Vec<_>>()
-        };
-        let mut during = vec![];
-        write_whole(&path, |out| {
-            during = own();
-            out.write_all(b"text")
-        })
-        .unwrap();
-        assert_eq!(during.len(), 1);
-        assert!(during[0] != path && !during[0].exists() && path.exists());
-        let _ = write_whole(&path, |_| Err(io::Error::other("no")));
-        assert!(own().is_empty());
-    }
-
-    #[test]
-    fn a_failed_write_leaves_the_old_file() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("kept");
-        write_whole(&path, |out| out.write_all(b"old")).unwrap();
-        let full = || io::Error::new(io::ErrorKind::StorageFull, "disk full");
-        assert!(write_whole(&path, |out| out.write_all(b"ne").and_then(|()| Err(full()))).is_err());
-        assert_eq!(std::fs::read(&path).unwrap(), b"old");
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

@@ -16,16 +16,17 @@ pub use score::ExpansionHeader;
 
 use crate::data::scale::{Affine, Scale};
 use crate::data::transform::{ColumnTransform, Transforms};
-use crate::data::{Columns, Missing, peek, read_whole, write_whole};
+use crate::data::{Columns, Missing, peek, read_plain, write_whole};
 use crate::error::{Error, Result};
 use crate::method::{Annotate, Match, Rank};
 use crate::random::GENERATOR;
-use crate::task::{Facts, Fitted, Inputs, Journal, Model as _, Task};
+use crate::task::{Facts, Fitted, Inputs, Journal, Method as _, Model as _, Task};
 use crate::traits::State;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// The version of the format that is written, and the newest that is read.
@@ -221,12 +222,12 @@ pub fn save<T: Stored>(fitted: &Fitted<T>, path: &Path) -> Result<()> {
 /// # Ok::<(), ordain::Error>(())
 /// ```
 pub fn load<T: Stored>(path: &Path) -> Result<Fitted<T>> {
-    from_bytes(&read_whole(path)?, path)
+    from_bytes(&read(path)?, path)
 }
 
 /// Reads a model of any task; `-` is standard input.
 pub fn load_any(path: &Path) -> Result<AnyModel> {
-    any_from_bytes(&read_whole(path)?, path)
+    any_from_bytes(&read(path)?, path)
 }
 
 /// Reads a model of one task from the bytes of its file; `path` is for messages.
@@ -244,9 +245,19 @@ pub fn any_from_bytes(bytes: &[u8], path: &Path) -> Result<AnyModel> {
     }
 }
 
+/// The bytes of a model file; `-` is standard input. A packed file, and one that does not begin as a model, is refused
+/// before it is read: it may be endless.
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    read_plain(path, begins)?.ok_or_else(|| Refusal { path }.stranger())
+}
+
 /// Whether the file begins as a model file does: eight bytes of length, then JSON that names ordain.
 pub fn is_model(path: &Path) -> bool {
-    peek(path, 64).is_ok_and(|start| start.len() > 16 && start[8..].starts_with(b"{\"__metadata__\""))
+    peek(path, 64).is_ok_and(|start| begins(&start))
+}
+
+fn begins(start: &[u8]) -> bool {
+    start.len() > 16 && start[8..].starts_with(b"{\"__metadata__\"")
 }
 
 /// A header and tensors as one file, with the checksum of both.
@@ -328,6 +339,9 @@ impl<'a> Opened<'a> {
         let unreadable = || refusal.damaged("its header cannot be read");
         let json: serde_json::Value = serde_json::from_str(header).map_err(|_| unreadable())?;
         let version = json.get("format").and_then(serde_json::Value::as_u64).ok_or_else(unreadable)?;
+        if version == 0 {
+            return Err(refusal.damaged("it has format 0, which there never was"));
+        }
         if version > u64::from(FORMAT) {
             let problem = format!("it has format {version}, and this ordain reads up to {FORMAT}");
             return Err(refusal.refuse(problem, "use the version of ordain that wrote it, or a newer one"));
@@ -363,13 +377,40 @@ impl<'a> Opened<'a> {
             scale: header.scale,
             global: self.affine(header.scale, d)?,
         };
-        if header.transformed != Transformed::of(&inputs) {
+        if header.transformed != Transformed::of(&inputs) || header.generator != GENERATOR {
             return Err(self.refusal.impossible());
+        }
+        self.known_facts::<T>(&header.facts)?;
+        let mut seen = HashSet::new();
+        if let Some(twice) = header.features.names.iter().find(|name| !seen.insert(name.as_str())) {
+            return Err(self.refusal.damaged(&format!("it has the feature {twice:?} twice")));
         }
         let model = T::restore(inputs, &header.parts, &header.facts, self)?;
         model.check().map_err(|_| self.refusal.impossible())?;
         let journal = self.journal(T::parameters(&model))?;
         Ok((Fitted { model, facts: header.facts.clone(), journal }, header))
+    }
+
+    /// Refuses a method that there is not, a setting that the method has not, and a value that it would not take.
+    fn known_facts<T: Stored>(&self, facts: &Facts<T::Notes>) -> Result<()> {
+        let Some((_, make)) = T::METHODS.iter().find(|(name, _)| *name == facts.method) else {
+            return Err(self.refusal.damaged(&format!("there is no method {:?} for its task", facts.method)));
+        };
+        let mut method = make();
+        let known: Vec<&str> = method.settings().iter().map(|setting| setting.name).collect();
+        for (name, value) in facts.settings.iter().chain(&facts.asked) {
+            let text = match value {
+                Value::String(text) => text.clone(),
+                Value::Number(number) => number.to_string(),
+                Value::Bool(yes) => yes.to_string(),
+                _ => continue, // lists of names and what is absent
+            };
+            if !known.contains(&name.as_str()) || method.set(name, &text).is_err() {
+                let problem = format!("its method {} has no setting {name}={text}", facts.method);
+                return Err(self.refusal.damaged(&problem));
+            }
+        }
+        Ok(())
     }
 
     /// What an interrupted fit left, if it did.

@@ -17,3 +17,4 @@ mod plain;
 mod readers;
 mod suite;
 mod tags;
+mod words;

@@ -1,13 +1,12 @@
 //! Damaged files of matchers: refused, or the same matcher.
 
 use super::models::{PATH, header, joined, parts, sealed, set_header, strange};
-use super::suite::{Check, Suite, clear, ensure};
+use super::suite::{Check, Suite, clear, damage, ensure};
 use super::{memory, mutate};
 use ordain::data::synthetic::Linkage;
 use ordain::data::{MatchSet, Missing};
 use ordain::method::{Match, MatchMethod, Rank};
 use ordain::model_file::{AnyModel, any_from_bytes, from_bytes, to_bytes};
-use ordain::random::Random;
 use ordain::solver::run::Watch;
 use ordain::task::{Fitted, Method, Model, Training};
 use std::path::Path;
@@ -55,7 +54,7 @@ fn refused(file: &[u8], truth: &Fitted<Match>) -> Check<bool> {
 #[test]
 fn damaged_matchers() {
     let mut suite = Suite::new();
-    let mut random = Random::new(800);
+    let mut random = damage(800);
     let mut count = 0;
     for method in METHODS {
         let (_, truth) = small(method);
@@ -94,7 +93,7 @@ fn damaged_matchers() {
 #[test]
 fn forged_matchers() {
     let mut suite = Suite::new();
-    let mut random = Random::new(900);
+    let mut random = damage(900);
     for method in METHODS {
         let (set, truth) = small(method);
         let (json, tensors) = parts(&to_bytes(&truth));

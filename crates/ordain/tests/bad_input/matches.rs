@@ -3,9 +3,8 @@
 use super::memory;
 use super::mutate;
 use super::readers::allowed;
-use super::suite::{Check, Suite, clear, ensure};
+use super::suite::{Check, Suite, clear, damage, ensure};
 use ordain::data::{MatchReading, MatchSet, Missing, PointFeature, is_matches, read_matches, write_matches};
-use ordain::random::Random;
 use std::fs;
 use std::path::Path;
 
@@ -20,7 +19,7 @@ fn most(text: usize, points: bool) -> usize {
 }
 
 fn edges(between: &str) -> String {
-    let mut random = Random::new(1);
+    let mut random = damage(1);
     let mut rows = vec![["problem", "left", "right", "name likeness", "gap", "matched"].join(between)];
     for p in 0..3 {
         for (i, j) in [(0, 0), (0, 1), (1, 1), (2, 0), (2, 2)] {
@@ -35,7 +34,7 @@ fn edges(between: &str) -> String {
 }
 
 fn points(head: &str, groups: &[&str]) -> String {
-    let mut random = Random::new(2);
+    let mut random = damage(2);
     let mut text = format!("{head}\n");
     for group in groups {
         for k in 0..4 {
@@ -134,7 +133,7 @@ fn damaged_problems() {
     let mut suite = Suite::new();
     let (mut read, mut whole) = (0, true);
     for (n, (name, text, pairs)) in seeds().iter().enumerate() {
-        let mut random = Random::new(600 + n as u64);
+        let mut random = damage(600 + n as u64);
         let pairs = pairs.then_some(PAIRS.as_bytes());
         whole &= case(&mut suite, name, text.as_bytes(), pairs, "whole", 1);
         for turn in 0..CASES {
@@ -152,7 +151,7 @@ fn damaged_pairs() {
     let mut suite = Suite::new();
     let mut read = 0;
     let (name, text, _) = seeds().pop().expect("the frames are last");
-    let mut random = Random::new(700);
+    let mut random = damage(700);
     for turn in 0..CASES {
         let (pairs, told) = mutate::text(PAIRS.as_bytes(), &mut random);
         read += usize::from(case(&mut suite, name, text.as_bytes(), Some(&pairs), &told, turn));

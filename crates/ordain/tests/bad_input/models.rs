@@ -1,14 +1,14 @@
 //! Damaged model files: refused, or the same model.
 
 use super::mutate;
-use super::suite::{Check, Suite, clear, ensure};
+use super::suite::{Check, Suite, clear, damage, ensure};
 use super::{memory, pipeline};
 use ordain::data::synthetic::Synthetic;
 use ordain::data::{Missing, RankSet};
 use ordain::method::{Rank, RankMethod};
 use ordain::random::Random;
 use ordain::solver::run::Watch;
-use ordain::task::{Fitted, Method, Model, Training};
+use ordain::task::{Fitted, Method, Model, Task, Training};
 use ordain::{Error, model_file};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -178,7 +178,7 @@ pub(super) fn strange(json: &mut Value, random: &mut Random) {
 fn damaged_models() {
     let mut suite = Suite::new();
     let all = METHODS.map(made);
-    let mut random = Random::new(600);
+    let mut random = damage(600);
     let mut count = 0;
     for turn in 0..CASES {
         let truth = &all[turn / 8 % 3].1;
@@ -238,7 +238,7 @@ fn every_bit_of_a_model() {
 fn forged_models() {
     let mut suite = Suite::new();
     let all = METHODS.map(made);
-    let mut random = Random::new(700);
+    let mut random = damage(700);
     for turn in 0..CASES {
         let (set, truth) = &all[turn / 4 % 3];
         let (json, tensors) = parts(&model_file::to_bytes(truth));
@@ -265,6 +265,8 @@ fn forged_models() {
                 Ok(model) => model,
                 Err(error) => return clear(&error, &[(Path::new(PATH), &[])]),
             };
+            let known = Rank::METHODS.iter().any(|(name, _)| *name == model.facts.method);
+            ensure!(known, "a method that there is not", "{}", model.facts.method);
             let ranker = &model.model;
             let global = ranker.inputs.global.iter().flat_map(|affine| affine.offset.iter().chain(&affine.factor));
             let singles = global.chain(ranker.inputs.means.iter().flatten()).map(|&x| f64::from(x));
@@ -280,6 +282,35 @@ fn forged_models() {
                 drop(ranker.explain(&ready, 0, 0, 1));
             }
             Ok(())
+        });
+    }
+    suite.finish();
+}
+
+/// Fields that a right checksum does not make right.
+#[test]
+fn fields_are_checked_behind_a_right_checksum() {
+    let mut suite = Suite::new();
+    let (_, truth) = small();
+    let (json, tensors) = parts(&model_file::to_bytes(&truth));
+    let forged: [(&str, fn(&mut Value)); 6] = [
+        ("method", |header| header["method"] = "nonsense".into()),
+        ("format", |header| header["format"] = 0.into()),
+        ("lambda", |header| header["settings"]["lambda"] = (-5).into()),
+        ("setting", |header| header["settings"]["colour"] = "red".into()),
+        ("feature", |header| header["features"]["names"][1] = header["features"]["names"][0].clone()),
+        ("generator", |header| header["generator"] = "dice".into()),
+    ];
+    for (what, forge) in forged {
+        let mut header = header(&json);
+        forge(&mut header);
+        let file = sealed(&json, &header, &tensors);
+        suite.run(what, &file, || match model_file::from_bytes::<Rank>(&file, Path::new(PATH)) {
+            Ok(model) => Err(("was loaded".into(), format!("{:?}", model.facts))),
+            Err(error) => {
+                ensure!(matches!(error, Error::Model { .. }), "not an error of a model", "{error}");
+                clear(&error, &[(Path::new(PATH), &[])])
+            }
         });
     }
     suite.finish();

@@ -4,7 +4,7 @@ use super::memory;
 use super::mutate::{self, pick};
 use super::pipeline;
 use super::plain::{self, Rows};
-use super::suite::{Check, Suite, clear, clear_message, cut, ensure};
+use super::suite::{Check, Suite, clear, clear_message, cut, damage, ensure};
 use ordain::data::{self, Missing, RankSet, trec};
 use ordain::metric::{self, Convention};
 use ordain::random::Random;
@@ -158,7 +158,7 @@ fn damaged_text() {
     let mut suite = Suite::new();
     let (mut read, mut whole) = (0, true);
     for (n, (name, text, ending)) in seeds().iter().enumerate() {
-        let mut random = Random::new(100 + n as u64);
+        let mut random = damage(100 + n as u64);
         let sizes = ending.map(|ending| (ending, &b"3\n4\n2\n3\n"[..]));
         whole &= case(&mut suite, name, "whole", text.as_bytes(), sizes, 0);
         for turn in 0..CASES {
@@ -175,7 +175,7 @@ fn damaged_text() {
 #[test]
 fn damaged_sizes() {
     let mut suite = Suite::new();
-    let mut random = Random::new(200);
+    let mut random = damage(200);
     let text = letor(4, false, dense);
     let whole: [&[u8]; 14] = [
         b"",
@@ -220,7 +220,7 @@ fn packed(path: &Path, text: &[u8]) -> Vec<u8> {
 #[test]
 fn damaged_packing() {
     let mut suite = Suite::new();
-    let mut random = Random::new(300);
+    let mut random = damage(300);
     for (name, text, _) in seeds().iter().filter(|(_, _, sizes)| sizes.is_none()) {
         for ending in [".gz", ".zst"] {
             let path = suite.path(&format!("{name}{ending}"));
@@ -247,7 +247,7 @@ fn damaged_packing() {
 #[test]
 fn packed_damage() {
     let mut suite = Suite::new();
-    let mut random = Random::new(400);
+    let mut random = damage(400);
     for (n, (name, text, _)) in seeds().iter().filter(|(_, _, sizes)| sizes.is_none()).enumerate() {
         let path = suite.path(&format!("{name}{}", [".gz", ".zst"][n % 2]));
         for turn in 0..CASES / 4 {
@@ -266,7 +266,7 @@ fn packed_damage() {
 #[test]
 fn damaged_runs() {
     let mut suite = Suite::new();
-    let mut random = Random::new(500);
+    let mut random = damage(500);
     let (mut run, mut qrels) = (String::new(), String::new());
     for i in 0..12 {
         writeln!(qrels, "{} 0 d{i} {}", 300 + i / 4, random.below(3)).expect("text");

@@ -1,10 +1,11 @@
 //! Runs cases one after another and keeps what went wrong: the first case of each kind of failure, and their number.
 
 use ordain::Error;
+use ordain::random::Random;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -29,6 +30,8 @@ pub(crate) use ensure;
 static TURN: Mutex<()> = Mutex::new(());
 static NOW: Mutex<Option<(Instant, String)>> = Mutex::new(None);
 static CAUGHT: Mutex<String> = Mutex::new(String::new());
+/// Errors that were looked at: each is an input that was refused.
+static REFUSED: AtomicUsize = AtomicUsize::new(0);
 static INSIDE: AtomicBool = AtomicBool::new(false);
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -43,6 +46,7 @@ pub(crate) struct Suite {
     /// A folder for files.
     pub(crate) folder: tempfile::TempDir,
     limit: Duration,
+    refused: usize,
     _turn: MutexGuard<'static, ()>,
 }
 
@@ -53,7 +57,8 @@ impl Suite {
         let turn = locked(&TURN);
         // in memory where there is such a folder: each file that is written is synced to its disk
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder for files");
-        Self { failures: BTreeMap::new(), cases: 0, folder, limit: CASE, _turn: turn }
+        let refused = REFUSED.load(Ordering::SeqCst);
+        Self { failures: BTreeMap::new(), cases: 0, folder, limit: CASE, refused, _turn: turn }
     }
 
     /// A suite of larger cases.
@@ -101,10 +106,18 @@ impl Suite {
 
     /// Ends the suite: no case may have failed.
     pub(crate) fn finish(self) {
+        let (tried, refused) = (self.cases, REFUSED.load(Ordering::SeqCst) - self.refused);
+        println!("inputs: tried {tried} refused {refused} accepted {}", tried.saturating_sub(refused));
         let list = self.failures.iter().map(|(kind, (count, first))| format!("{count} × {kind}\n    first: {first}\n"));
         let list: String = list.collect();
         assert!(self.failures.is_empty(), "{} kinds of failure in {} cases\n{list}", self.failures.len(), self.cases);
     }
+}
+
+/// A generator of damage. `ORDAIN_SOAK` is another seed for all of them: `./check --soak` counts it up.
+pub(crate) fn damage(seed: u64) -> Random {
+    let soak: u64 = std::env::var("ORDAIN_SOAK").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    Random::new(seed + 10_000 * soak)
 }
 
 /// Whether limits of time count.
@@ -148,6 +161,7 @@ fn watch() {
 
 /// The message of an error is clear: it is short, without control characters, and names the file.
 pub(crate) fn clear_message(error: &Error, path: &Path) -> Check {
+    REFUSED.fetch_add(1, Ordering::SeqCst);
     let message = error.to_string();
     ensure!(message.len() < 1000, "error message too long", "{} bytes: {}", message.len(), cut(&message, 200));
     ensure!(!message.contains(char::is_control), "error message with control characters", "{message:?}");

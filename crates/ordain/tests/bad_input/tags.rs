@@ -3,7 +3,7 @@
 use super::memory;
 use super::mutate;
 use super::readers::allowed;
-use super::suite::{Suite, clear, clear_message, cut, ensure};
+use super::suite::{Suite, clear, clear_message, cut, damage, ensure};
 use ordain::data::{LabelReading, LabelSet, Missing, is_labels, read_labels, write_labels};
 use ordain::random::Random;
 use std::fs;
@@ -157,7 +157,7 @@ fn damaged_tags() {
     let mut suite = Suite::new();
     let (mut read, mut whole) = (0, true);
     for (n, (name, text, beside, labels)) in seeds().iter().enumerate() {
-        let mut random = Random::new(300 + n as u64);
+        let mut random = damage(300 + n as u64);
         let beside = beside.map(|(name, text)| (name, text.as_bytes()));
         whole &= case(&mut suite, (name, text.as_bytes()), beside, *labels, "whole", 1);
         for turn in 0..CASES {
@@ -176,7 +176,7 @@ fn damaged_names_of_labels() {
     let mut read = 0;
     for (n, (name, text, beside, labels)) in seeds().iter().enumerate() {
         let Some((file, names)) = beside else { continue };
-        let mut random = Random::new(400 + n as u64);
+        let mut random = damage(400 + n as u64);
         for turn in 0..CASES {
             let (names, told) = mutate::text(names.as_bytes(), &mut random);
             read += usize::from(case(&mut suite, (name, text.as_bytes()), Some((file, &names)), *labels, &told, turn));

@@ -3,7 +3,7 @@
 use super::{Asked, Asker, ask, fields, read};
 use crate::args::Ask;
 use crate::plan::Usage;
-use crate::screen::Screen;
+use crate::screen::{Screen, name};
 use anyhow::Result;
 use ordain::ask::{Count, Known, Strategy, generator, next};
 use ordain::data::{LabelSet, texts};
@@ -171,7 +171,8 @@ impl<'a> Asker for Items<'a> {
                 let record = json!({"item": self.set.item(i), "labels": confirmed, "guessed": guessed, "answers": answers.len()});
                 writeln!(text, "{record}")?;
             } else {
-                writeln!(text, "{}\t{}\t{}", self.set.item(i), confirmed.join(";"), guessed.join(";"))?;
+                let (confirmed, guessed) = (confirmed.join(";"), guessed.join(";"));
+                writeln!(text, "{}\t{}\t{}", name(&self.set.item(i)), name(&confirmed), name(&guessed))?;
             }
         }
         screen.data(&text)

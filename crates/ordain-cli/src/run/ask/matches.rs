@@ -2,7 +2,7 @@
 
 use super::{Asked, Asker, ask, fields, read};
 use crate::args::Ask;
-use crate::screen::Screen;
+use crate::screen::{Screen, name};
 use anyhow::Result;
 use ordain::ask::{GivenMatches, given, next_pair};
 use ordain::data::{MatchSet, Problem, Role, texts};
@@ -173,8 +173,8 @@ impl<'a> Asker for Pairs<'a> {
                 } else {
                     let probability = probability.map_or(String::new(), |p| format!("{p:.6}"));
                     let answered = if answered { "yes" } else { "" };
-                    let name = &self.set.problem(p).name;
-                    writeln!(text, "{name}\t{left}\t{right}\t{probability}\t{answered}")?;
+                    let (unit, left, right) = (name(&self.set.problem(p).name), name(&left), name(&right));
+                    writeln!(text, "{unit}\t{left}\t{right}\t{probability}\t{answered}")?;
                 }
             }
             if screen.json {

@@ -1,14 +1,17 @@
 //! The XML list of labels beside a Mulan ARFF file: the names of its `<label name="…">` tags, nested or not.
 
 use crate::data::columns::once;
-use crate::data::source::{NO_CONTROL, control, control_name, read_whole};
+use crate::data::source::{NO_CONTROL, control, control_name, read_at_most};
 use crate::data::strings::short;
 use crate::error::{Error, Result};
 use std::path::Path;
 
+/// The most bytes of a list.
+const LONGEST: usize = 16 << 20;
+
 /// The names of the labels, in the order of the file.
 pub(in crate::data) fn read(path: &Path) -> Result<Vec<String>> {
-    let bytes = read_whole(path)?;
+    let bytes = read_at_most(path, LONGEST, "a list of labels")?;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let ends = |at: usize| bytes[at] == b'\n' || bytes[at..].starts_with(b"\r\n");
     if let Some(at) = (0..bytes.len()).find(|&at| control(&bytes[at..=at]).is_some() && !ends(at)) {

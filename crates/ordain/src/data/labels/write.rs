@@ -1,9 +1,10 @@
 //! Writing items with labels: Mulan ARFF with its XML, CSV, TSV, or text with `labels.txt`.
 
+use crate::data::atomic::write_whole;
 use crate::data::columns::is_index;
 use crate::data::labels::label_xml;
 use crate::data::source::extension;
-use crate::data::source::{plain_name, read_whole, write_whole};
+use crate::data::source::{plain_name, read_whole};
 use crate::data::strings::short;
 use crate::data::table::csv::{check_writable, headed};
 use crate::data::{Columns, LabelSet};

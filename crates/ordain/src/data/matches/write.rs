@@ -1,11 +1,11 @@
 //! Writing problems of matching: a table of edges, or the shape contexts of points.
 
+use crate::data::atomic::write_whole;
 use crate::data::matches::points::{self, FRAMES, Names, SIDES};
 use crate::data::matches::read::format;
 use crate::data::matches::rows::SPECIAL;
 use crate::data::matches::shape_context::{BINS, shape_contexts};
 use crate::data::source::extension;
-use crate::data::source::write_whole;
 use crate::data::strings::short;
 use crate::data::table::Table;
 use crate::data::table::csv::{check_writable, headed};

@@ -94,7 +94,11 @@ fn lines(
             if let Some(at) = control(bytes) {
                 return Err(Problem::new(line, bytes, (at, NO_CONTROL.into(), 1)).error(path, 0));
             }
-            let text = String::from_utf8_lossy(bytes);
+            // two ids of other bytes would look alike
+            let Ok(text) = std::str::from_utf8(bytes) else {
+                let at = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+                return Err(Problem::new(line, bytes, (at, "text in UTF-8".into(), 1)).error(path, 0));
+            };
             let words: Vec<&str> = text.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
             if words.is_empty() {
                 continue;

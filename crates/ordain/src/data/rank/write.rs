@@ -1,7 +1,8 @@
 //! Writing a data set: LETOR text, CSV, TSV, or the grades alone as TREC qrels.
 
 use crate::data::RankSet;
-use crate::data::source::{plain_name, write_whole};
+use crate::data::atomic::write_whole;
+use crate::data::source::plain_name;
 use crate::data::strings::short;
 use crate::data::table::csv::{check_writable, headed};
 use crate::error::{Error, Result};

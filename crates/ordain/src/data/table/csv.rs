@@ -9,6 +9,7 @@
 
 use super::no_feature;
 use crate::data::losses::Loss;
+use crate::data::notes::max_line;
 use crate::data::number::{self, Value};
 use crate::data::source::{NO_CONTROL, Source, control, control_name};
 use crate::data::strings::short;
@@ -18,9 +19,6 @@ use std::cell::{Cell, RefCell};
 use std::io::{self, Write};
 use std::ops::{Index, Range};
 use std::path::{Path, PathBuf};
-
-/// The most bytes of one row.
-const LONGEST: usize = 1 << 30;
 
 /// The rows of a table behind its header.
 pub(in crate::data) struct Cells {
@@ -437,8 +435,9 @@ impl Rows {
             if self.byte()?.is_none() {
                 return Err(refuse(self, opened, "a quote that closes the cell", "the end of the file"));
             }
-            if self.unquoted.len() > LONGEST {
-                return Err(refuse(self, opened, "a quote that closes the cell", "none in the next 1 GB"));
+            if self.unquoted.len() > max_line() {
+                let found = format!("none in the next {} bytes", max_line());
+                return Err(refuse(self, opened, "a quote that closes the cell", &found));
             }
             if self.block[self.at] != b'"' {
                 continue; // the next block

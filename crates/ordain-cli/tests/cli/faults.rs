@@ -1,0 +1,195 @@
+//! What must not be lost and what must not be silent: bombs, signals, closed outputs, cut files, hostile names, kills.
+#![cfg(unix)]
+
+use crate::data;
+use crate::support::{Done, Place, command, ordain, well};
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+/// The program through a shell that does something first; `$0` is the program and `$@` its words.
+fn shell(script: &str, words: &[&str]) -> Done {
+    let mut all = Command::new("sh");
+    all.args(["-c", script, env!("CARGO_BIN_EXE_ordain")]).args(words);
+    all.stdin(Stdio::null()).env("NO_COLOR", "1").env_remove("RUST_BACKTRACE");
+    Done::of(all.output().unwrap())
+}
+
+/// The same with 1 GB of memory.
+fn little(words: &[&str]) -> Done {
+    shell("ulimit -v 1000000; exec \"$0\" --threads=2 \"$@\"", words)
+}
+
+/// Writes a packed file of one unit of text again and again.
+fn bomb(place: &Place, name: &str, start: &str, unit: &str, bytes: usize) -> String {
+    let path = place.path().join(name);
+    let block = unit.repeat((1 << 20) / unit.len());
+    ordain::data::write_whole(&path, |out| {
+        out.write_all(start.as_bytes())?;
+        (0..bytes >> 20).try_for_each(|_| out.write_all(block.as_bytes()))
+    })
+    .unwrap();
+    place.at(name)
+}
+
+#[test]
+fn bombs_are_refused_in_little_memory() {
+    let place = Place::trained();
+    let model = place.at("model.ordain");
+    for (name, start, unit) in [
+        ("a.txt.zst", "1 qid:1 #", "aaaa"),
+        ("b.csv.zst", "label,qid,x\n0,1,\"", "1111"),
+        ("c.arff.gz", "@relation x", "xxxx"),
+    ] {
+        let file = bomb(&place, name, start, unit, 300 << 20);
+        let done = little(&["inspect", &file]).code(1);
+        assert!(done.err.contains("error: "), "{}", done.err);
+        little(&["predict", &model, &file]).code(1);
+    }
+    let xml = bomb(&place, "labels.xml.gz", "<labels>", "<!--->", 64 << 20);
+    place.write("items.arff", "@relation x\n@attribute a numeric\n@attribute b {0,1}\n@data\n1,0\n");
+    little(&["inspect", &place.at("items.arff"), "--labels", &xml]).code(1).says("at most 16 MiB");
+    // a packed model is refused as such, whatever it holds
+    let packed = bomb(&place, "m.ordain.gz", "", "0000", 600 << 20);
+    little(&["predict", &packed, &place.at("test.txt")]).code(1).says("never packed");
+    std::fs::rename(&packed, place.at("m.ordain")).unwrap();
+    little(&["inspect", &place.at("m.ordain")]).code(1).says("never packed");
+    little(&["predict", "/dev/zero", &place.at("test.txt")]).code(1).says("a device");
+    little(&["inspect", "/dev/zero"]).code(1).says("a device");
+}
+
+#[test]
+fn the_longest_line_can_be_set() {
+    let place = Place::empty();
+    let long = format!("1 qid:1 1:2 #{}\n0 qid:1 1:1 #b\n", "x".repeat(20 << 20));
+    let file = place.write("long.txt", &long);
+    well(&["inspect", &file]);
+    ordain(&["inspect", &file, "--max-line=9000000"]).code(1).says("--max-line BYTES takes longer ones");
+}
+
+#[test]
+fn signals_save_what_ctrl_c_saves() {
+    for (name, code) in [("-TERM", 143), ("-HUP", 129)] {
+        let place = Place::empty();
+        let train = place.write("slow.txt", &data::slow(2000, 300));
+        let model = place.at("m.ordain");
+        let settings = ["--set=lambda=1e-8", "--set=scale=none", "--set=tol=1e-14", "--set=max_iter=100000"];
+        let words = [&["fit", "ranksvm", &train, "-o", &model, "--verbose", "--threads=1"], &settings[..]].concat();
+        let mut child = command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut err = std::io::BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        while !said.contains("fitting") {
+            assert!(std::io::BufRead::read_line(&mut err, &mut said).unwrap() > 0, "the program ended: {said}");
+        }
+        Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+        err.read_to_string(&mut said).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{said}");
+        assert_eq!(well(&["inspect", &model, "--json"]).json()["stop"], "interrupted");
+        assert_eq!(place.names(), ["m.ordain", "slow.txt"]);
+    }
+    // who asked for no end at SIGHUP has none
+    let place = Place::trained();
+    shell("trap '' HUP; \"$0\" \"$@\" & kill -HUP $!; wait $!", &["inspect", &place.at("test.txt")]).code(0);
+}
+
+#[test]
+fn new_files_have_the_mode_that_the_umask_leaves() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::trained();
+    for (mask, mode) in [("077", 0o600), ("022", 0o644), ("007", 0o660)] {
+        let out = place.at(&format!("out{mask}.csv"));
+        shell(&format!("umask {mask}; exec \"$0\" \"$@\""), &["convert", &place.at("test.txt"), &out]).code(0);
+        assert_eq!(std::fs::metadata(&out).unwrap().permissions().mode() & 0o777, mode, "umask {mask}");
+    }
+}
+
+#[test]
+fn closed_and_full_outputs_are_errors_and_closed_readers_are_not() {
+    let place = Place::trained();
+    let (model, test) = (place.at("model.ordain"), place.at("test.txt"));
+    for words in [&["--help"][..], &["--version"], &["inspect", &test], &["predict", &model, &test]] {
+        shell("exec \"$0\" \"$@\" >&-", words).code(1).says("standard output is closed");
+        shell("exec \"$0\" \"$@\" >/dev/full", words).code(1).says("error: ");
+        shell("\"$0\" \"$@\" 2>err | true; cat err >&2", words).code(0);
+    }
+    shell("exec \"$0\" \"$@\" >&-", &["convert", &test, "-"]).code(1);
+    well(&["inspect", &test]);
+    // no reader at all: quiet, and no error
+    let mut child = command(&["predict", &model, &test]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let done = Done::of(child.wait_with_output().unwrap());
+    assert_eq!((done.code, done.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_cut_file_is_said_and_strict_refuses_it() {
+    let place = Place::trained();
+    let whole = std::fs::read_to_string(place.at("test.txt")).unwrap();
+    let file = place.write("cut.txt", whole.trim_end());
+    let last = whole.lines().count();
+    let warning = format!("line {last}, the last one, has no line end");
+    ordain(&["inspect", &file]).code(0).says(&format!("warning: {file}: {warning}"));
+    ordain(&["predict", &place.at("model.ordain"), &file]).code(0).says(&warning);
+    ordain(&["fit", "ranksvm", &file, "-o", &place.at("new.ordain"), "--strict"]).code(1).says(&warning);
+    ordain(&["inspect", &file, "--strict"]).code(1).silent().says(&warning);
+    well(&["inspect", &place.at("test.txt"), "--strict"]);
+    assert!(!place.path().join("new.ordain").exists());
+    // features that the model has never seen
+    let other = place.write("other.txt", "1 qid:1 1:1 99:2\n0 qid:1 1:2 99:1\n");
+    ordain(&["predict", &place.at("model.ordain"), &other, "--strict"]).code(1).silent().says("by --strict");
+}
+
+#[test]
+fn hostile_names_reach_no_terminal_and_json_keeps_them() {
+    let place = Place::trained();
+    let text = "1 qid:q\u{9b}31m 1:1 2:1 #docid = d\u{202e}evil\n0 qid:q\u{9b}31m 1:2 2:1 #docid = plain\n";
+    let file = place.write("hostile.txt", text);
+    let model = place.at("model.ordain");
+    let done = ordain(&["predict", &model, &file, "--top=5"]).code(0);
+    let strange = |c: char| c != '\n' && c != '\t' && (c.is_control() || c == '\u{202e}');
+    assert!(!done.out.contains(strange) && !done.err.contains(strange), "{:?}", done.out);
+    assert!(done.out.contains("q\\u{9b}31m\t") && done.out.contains("\\u{202e}evil"), "{}", done.out);
+    let json = ordain(&["predict", &model, &file, "--top=5", "--json"]).code(0);
+    assert_eq!(json.json_lines()[0]["query"], "q\u{9b}31m");
+}
+
+/// Kills at any moment leave the old file or a whole one, and what they leave beside it goes with the next write.
+#[test]
+fn kills_leave_whole_files() {
+    let place = Place::trained();
+    let (train, test) = (place.at("train.txt"), place.at("test.txt"));
+    let (model, table) = (place.at("killed.ordain"), place.at("killed.csv"));
+    let fit = ["fit", "ranksvm", &train, "-o", &model, "--set=lambda=0.1", "--set=scale=query", "-q"];
+    let convert = ["convert", &test, &table, "-q"];
+    let rounds: u32 = std::env::var("ORDAIN_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(8);
+    for words in [&fit[..], &convert] {
+        well(words);
+        kills(&place, words, rounds);
+    }
+}
+
+fn kills(place: &Place, words: &[&str], rounds: u32) {
+    let target = words.iter().find(|word| word.contains("killed")).unwrap();
+    let whole = std::fs::read(target).unwrap();
+    for round in 0..rounds {
+        let mut child = command(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // somewhere between the first instruction and the last: as long as other work takes
+        (0..u64::from(round) * 20_000).fold(0u64, |a, b| std::hint::black_box(a ^ b));
+        let _ = child.kill();
+        child.wait().unwrap();
+        assert!(std::fs::read(target).unwrap() == whole, "round {round}: the file is neither the old nor the new one");
+    }
+    well(words);
+    assert!(place.names().iter().all(|name| !name.ends_with(".part")), "{:?}", place.names());
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_to_is_named() {
+    let place = Place::trained();
+    let done = ordain(&["convert", &place.at("test.txt"), "/proc/none.csv"]);
+    assert_ne!(done.code, Some(0));
+    assert!(done.err.contains("/proc/none.csv"), "{}", done.err);
+    if std::path::Path::new("/dev/full").exists() {
+        let done = ordain(&["convert", &place.at("test.txt"), "/dev/full"]);
+        assert_ne!(done.code, Some(0));
+    }
+}
