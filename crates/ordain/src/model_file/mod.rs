@@ -298,6 +298,11 @@ fn checksum<'a>(header: &str, tensors: impl Iterator<Item = (&'a str, &'a Tensor
     hash.finalize().to_hex().to_string()
 }
 
+/// The beginning of a text of a file, for messages.
+fn shown(text: &str) -> String {
+    format!("{:?}", text.chars().take(60).collect::<String>())
+}
+
 /// How a file is refused.
 #[derive(Clone, Copy)]
 struct Refusal<'a> {
@@ -383,7 +388,7 @@ impl<'a> Opened<'a> {
         self.known_facts::<T>(&header.facts)?;
         let mut seen = HashSet::new();
         if let Some(twice) = header.features.names.iter().find(|name| !seen.insert(name.as_str())) {
-            return Err(self.refusal.damaged(&format!("it has the feature {twice:?} twice")));
+            return Err(self.refusal.damaged(&format!("it has the feature {} twice", shown(twice))));
         }
         let model = T::restore(inputs, &header.parts, &header.facts, self)?;
         model.check().map_err(|_| self.refusal.impossible())?;
@@ -394,19 +399,22 @@ impl<'a> Opened<'a> {
     /// Refuses a method that there is not, a setting that the method has not, and a value that it would not take.
     fn known_facts<T: Stored>(&self, facts: &Facts<T::Notes>) -> Result<()> {
         let Some((_, make)) = T::METHODS.iter().find(|(name, _)| *name == facts.method) else {
-            return Err(self.refusal.damaged(&format!("there is no method {:?} for its task", facts.method)));
+            return Err(self.refusal.damaged(&format!("there is no method {} for its task", shown(&facts.method))));
         };
         let mut method = make();
         let known: Vec<&str> = method.settings().iter().map(|setting| setting.name).collect();
         for (name, value) in facts.settings.iter().chain(&facts.asked) {
             let text = match value {
-                Value::String(text) => text.clone(),
-                Value::Number(number) => number.to_string(),
-                Value::Bool(yes) => yes.to_string(),
-                _ => continue, // lists of names and what is absent
+                Value::Number(number) => Some(number.to_string()),
+                Value::Bool(yes) => Some(yes.to_string()),
+                // words are names of choices, and some stand for another setting; a number in quotes is a number
+                Value::String(text) => text.parse::<f64>().is_ok().then(|| text.clone()),
+                _ => None,
             };
-            if !known.contains(&name.as_str()) || method.set(name, &text).is_err() {
-                let problem = format!("its method {} has no setting {name}={text}", facts.method);
+            let taken = text.is_none_or(|text| method.set(name, &text).is_ok());
+            if !known.contains(&name.as_str()) || !taken {
+                let (name, value) = (shown(name), shown(&value.to_string()));
+                let problem = format!("its method {} has no setting {name} = {value}", facts.method);
                 return Err(self.refusal.damaged(&problem));
             }
         }

@@ -295,12 +295,13 @@ fn one(set: &RankSet, stored: usize, input: usize, row: &Row, ids: &[u32]) -> Ch
 pub(crate) fn run(run: &[u8], qrels: &[u8]) -> Option<Run> {
     let words = |text: &[u8]| -> Vec<Vec<String>> {
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-        let lines = text.split(|&b| b == b'\n').map(trimmed).map(String::from_utf8_lossy);
+        let lines = text.split(|&b| b == b'\n').map(trimmed).map(String::from_utf8_lossy); // it is UTF-8
         let words =
             |line: &str| line.split([' ', '\t']).filter(|w| !w.is_empty()).map(str::to_owned).collect::<Vec<_>>();
         lines.map(|line| words(&line)).filter(|words| !words.is_empty()).collect()
     };
-    if [run, qrels].iter().any(|text| text.split(|&b| b == b'\n').any(|line| has_control(trimmed(line)))) {
+    let wrong = |text: &&[u8]| strange(text) || text.split(|&b| b == b'\n').any(|line| has_control(trimmed(line)));
+    if [run, qrels].iter().any(wrong) {
         return None;
     }
     let (run, qrels) = (words(run), words(qrels));
