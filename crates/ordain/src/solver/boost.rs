@@ -8,10 +8,10 @@ use crate::error::{Error, Result};
 use crate::matrix::Features;
 use crate::random::Random;
 use crate::solver::run::{Report, Watch};
-use crate::traits::{State, Stop, Surrogate};
+use crate::solver::stages::{Judge, Pace, Ran, Stage};
+use crate::traits::{State, Surrogate};
 use crate::tree::{Bins, Cuts, Forest, Grower, Growth, Parts};
 use rayon::prelude::*;
-use std::collections::VecDeque;
 use std::ops::Range;
 
 /// How trees are added.
@@ -61,9 +61,6 @@ pub struct Table<'a> {
     /// All rows by the cuts.
     pub bins: &'a Bins,
 }
-
-/// What the held-out units of a course are worth at these scores of all rows, unit by unit; more is better.
-pub type Judge<'a> = dyn Fn(usize, &[f64]) -> Result<Vec<f64>> + Sync + 'a;
 
 /// What boosting came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,34 +121,8 @@ impl Boost {
             .enumerate()
             .map(|(n, (course, saved))| Runner::new(self, table, course, n, saved.take()))
             .collect();
-        let judged = courses.iter().any(|course| !course.held.is_empty());
-        let worth = |runners: &[Runner<'_, S>]| -> Result<Vec<f64>> {
-            let one = |(n, runner): (usize, &Runner<'_, S>)| match runner.course.held.is_empty() {
-                true => Ok(vec![]),
-                false => judge(n, &runner.scores),
-            };
-            Ok(runners.par_iter().enumerate().map(one).collect::<Result<Vec<_>>>()?.concat())
-        };
-        let mut curve = Curve::default();
-        if judged {
-            curve.start(worth(&runners)?);
-        }
-        let (mut made, mut stop) = (0, Stop::Rounds);
-        let patience = if judged { self.patience } else { None };
-        while made < self.rounds && patience.is_none_or(|patience| made - curve.best < patience + NEAR) {
-            if watch.stopped() {
-                stop = Stop::Interrupted;
-                break;
-            }
-            (watch.tell)(made as f64 / self.rounds as f64, "growing trees");
-            runners.par_iter_mut().try_for_each(|runner| runner.round(made))?;
-            made += 1;
-            if judged {
-                curve.add(worth(&runners)?);
-            }
-        }
-        curve.finish(patience.is_none());
-        let best = if patience.is_none() { made } else { curve.best };
+        let pace = Pace { rounds: self.rounds, patience: self.patience, word: "growing trees" };
+        let Ran { best, curve, worth, mean, stop } = pace.run(&mut runners, judge, watch)?;
         let held = runners.par_iter().map(|runner| runner.held(best)).collect();
         let objective = runners.last().map_or(Ok(0.0), |last| last.objective(best))?;
         let courses: Vec<Forest> = runners.into_iter().map(|runner| runner.forest).collect();
@@ -160,121 +131,8 @@ impl Boost {
         };
         forest.truncate(best);
         let report = Report { iterations: best, objective, gradient: 0.0, gap: None, rounds: None, stop };
-        let fair = curve.fair();
-        let Curve { means, start, best_mean, .. } = curve;
-        Ok(Boosted { forest, curve: means, worth: [start, fair], best: best_mean, held, report, courses })
+        Ok(Boosted { forest, curve, worth, best: mean, held, report, courses })
     }
-}
-
-/// Rounds on either side over which the worth of held-out units is averaged: single rounds are chosen by chance.
-const NEAR: usize = 5;
-
-/// What held-out units are worth, round after round.
-struct Curve {
-    /// The mean after so many rounds.
-    means: Vec<f64>,
-    start: Vec<f64>,
-    /// The worth of each unit in the last rounds, up to `2·NEAR + 1` of them.
-    recent: VecDeque<Vec<f64>>,
-    /// The best round by the mean over its neighbours; 0 where no tree is worth it.
-    best: usize,
-    best_mean: f64,
-    /// Stretches of units, each with the worth that its units have at the round that is best for all others.
-    fifths: Vec<Fifth>,
-}
-
-/// Units that have no say in how many trees they are judged with.
-struct Fifth {
-    units: Range<usize>,
-    best_of_others: f64,
-    own: Vec<f64>,
-}
-
-/// Stretches of held-out units.
-const FIFTHS: usize = 5;
-
-impl Default for Curve {
-    fn default() -> Self {
-        let (means, recent) = (vec![], VecDeque::new());
-        Self { means, start: vec![], recent, best: 0, best_mean: f64::NEG_INFINITY, fifths: vec![] }
-    }
-}
-
-impl Curve {
-    fn start(&mut self, worth: Vec<f64>) {
-        self.best_mean = mean(&worth);
-        self.means.push(self.best_mean);
-        let cut = |k: usize| k * worth.len() / FIFTHS;
-        let fifth = |k: usize| {
-            let units = cut(k)..cut(k + 1);
-            Fifth { best_of_others: mean_without(&worth, &units), own: worth[units.clone()].to_vec(), units }
-        };
-        self.fifths = (0..FIFTHS).map(fifth).collect();
-        self.start = worth;
-    }
-
-    /// What each unit is worth with as many trees as are best for others.
-    fn fair(&self) -> Vec<f64> {
-        self.fifths.iter().flat_map(|fifth| fifth.own.iter().copied()).collect()
-    }
-
-    /// One more round: the one [`NEAR`] rounds before it has all its neighbours now.
-    fn add(&mut self, worth: Vec<f64>) {
-        self.means.push(mean(&worth));
-        self.recent.push_back(worth);
-        if self.recent.len() > 2 * NEAR + 1 {
-            self.recent.pop_front();
-        }
-        let made = self.means.len() - 1;
-        if made > NEAR {
-            self.judge(made - NEAR);
-        }
-    }
-
-    /// The last rounds, which have neighbours on one side only.
-    fn finish(&mut self, take_last: bool) {
-        let made = self.means.len().saturating_sub(1);
-        for round in made.saturating_sub(NEAR).max(1) + usize::from(made > NEAR)..=made {
-            while self.recent.len() > made - round + NEAR + 1 {
-                self.recent.pop_front();
-            }
-            if take_last {
-                self.best_mean = f64::NEG_INFINITY;
-                self.fifths.iter_mut().for_each(|fifth| fifth.best_of_others = f64::NEG_INFINITY);
-            }
-            self.judge(round);
-        }
-    }
-
-    /// Whether a round, whose neighbours are the recent ones, is the best so far.
-    fn judge(&mut self, round: usize) {
-        let count = self.recent.len() as f64;
-        let mut near = vec![0.0; self.start.len()];
-        for worth in &self.recent {
-            near.iter_mut().zip(worth).for_each(|(sum, x)| *sum += x / count);
-        }
-        let mean = mean(&near);
-        if mean > self.best_mean {
-            (self.best, self.best_mean) = (round, mean);
-        }
-        for fifth in &mut self.fifths {
-            let others = mean_without(&near, &fifth.units);
-            if others > fifth.best_of_others {
-                fifth.best_of_others = others;
-                fifth.own.copy_from_slice(&near[fifth.units.clone()]);
-            }
-        }
-    }
-}
-
-/// The mean of all values but some.
-fn mean_without(values: &[f64], without: &Range<usize>) -> f64 {
-    let rest = values.len() - without.len();
-    (values[..without.start].iter().sum::<f64>() + values[without.end..].iter().sum::<f64>()) / rest.max(1) as f64
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// One course while it runs.
@@ -327,35 +185,6 @@ impl<'a, S: Surrogate> Runner<'a, S> {
         self.course.held.iter().map(|&row| all[row as usize]).collect()
     }
 
-    /// One more tree.
-    fn round(&mut self, made: usize) -> Result<()> {
-        let rate = self.how.rate;
-        if let Some(saved) = self.saved.as_ref().filter(|saved| made < saved.trees()) {
-            let learned = self.course.spans.iter().flat_map(|span| span.start as u32..span.end as u32);
-            for rows in [&learned.collect::<Vec<u32>>(), &self.course.held] {
-                saved.add_tree(made, self.table.features, rows, &mut self.scores);
-            }
-            self.forest.push_from(saved, made);
-            return Ok(());
-        }
-        self.slopes()?;
-        let seed = self.how.seed ^ ((self.number as u64 + 1) << 48) ^ (made as u64) << 16;
-        let mut random = Random::new(seed);
-        let (mut seen, mut unseen) = (vec![], vec![]);
-        for span in &self.course.spans {
-            let takes = self.how.share >= 1.0 || random.uniform() < self.how.share;
-            let rows = span.start as u32..span.end as u32;
-            if takes { seen.extend(rows) } else { unseen.extend(rows) }
-        }
-        let tree = self.grower.grow(&self.d, &self.h, &seen, &self.how.growth, &mut random);
-        self.grower.add_last(&tree, rate, &mut self.scores);
-        for rows in [&unseen, &self.course.held] {
-            self.grower.walk(&tree, self.table.bins, rows, rate, &mut self.scores);
-        }
-        self.forest.push(&tree, rate);
-        Ok(())
-    }
-
     /// The mean loss with the first trees.
     fn objective(&self, trees: usize) -> Result<f64> {
         let (course, mut scores) = (self.course, self.course.start.clone());
@@ -391,6 +220,45 @@ impl<'a, S: Surrogate> Runner<'a, S> {
             Ok(())
         };
         work.into_par_iter().map_init(S::Work::default, one).collect()
+    }
+}
+
+impl<S: Surrogate> Stage for Runner<'_, S> {
+    /// One more tree.
+    fn round(&mut self, made: usize) -> Result<bool> {
+        let rate = self.how.rate;
+        if let Some(saved) = self.saved.as_ref().filter(|saved| made < saved.trees()) {
+            let learned = self.course.spans.iter().flat_map(|span| span.start as u32..span.end as u32);
+            for rows in [&learned.collect::<Vec<u32>>(), &self.course.held] {
+                saved.add_tree(made, self.table.features, rows, &mut self.scores);
+            }
+            self.forest.push_from(saved, made);
+            return Ok(true);
+        }
+        self.slopes()?;
+        let seed = self.how.seed ^ ((self.number as u64 + 1) << 48) ^ (made as u64) << 16;
+        let mut random = Random::new(seed);
+        let (mut seen, mut unseen) = (vec![], vec![]);
+        for span in &self.course.spans {
+            let takes = self.how.share >= 1.0 || random.uniform() < self.how.share;
+            let rows = span.start as u32..span.end as u32;
+            if takes { seen.extend(rows) } else { unseen.extend(rows) }
+        }
+        let tree = self.grower.grow(&self.d, &self.h, &seen, &self.how.growth, &mut random);
+        self.grower.add_last(&tree, rate, &mut self.scores);
+        for rows in [&unseen, &self.course.held] {
+            self.grower.walk(&tree, self.table.bins, rows, rate, &mut self.scores);
+        }
+        self.forest.push(&tree, rate);
+        Ok(true)
+    }
+
+    fn scores(&self) -> &[f64] {
+        &self.scores
+    }
+
+    fn judged(&self) -> bool {
+        !self.course.held.is_empty()
     }
 }
 
@@ -442,44 +310,4 @@ fn forests(state: &State, courses: usize, columns: usize) -> Option<Vec<Forest>>
         Forest::new(parts, columns).ok()
     };
     (0..courses).map(one).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The best round and the fair worth of units against a plain loop over all rounds, which keeps everything.
-    #[test]
-    fn units_are_judged_by_the_rounds_that_others_choose() {
-        let mut random = Random::new(3);
-        for case in 0..60 {
-            let (units, rounds) = (7 + case % 11, 1 + random.below(40));
-            let all: Vec<Vec<f64>> =
-                (0..=rounds).map(|r| (0..units).map(|_| random.uniform() + (r as f64 / 9.0).sin()).collect()).collect();
-            let mut curve = Curve::default();
-            curve.start(all[0].clone());
-            all[1..].iter().for_each(|worth| curve.add(worth.clone()));
-            curve.finish(false);
-            let near = |r: usize, unit: usize| match r {
-                0 => all[0][unit],
-                _ => {
-                    let window = r.saturating_sub(NEAR).max(1)..=(r + NEAR).min(rounds);
-                    let count = window.clone().count() as f64;
-                    window.map(|s| all[s][unit]).sum::<f64>() / count
-                }
-            };
-            let best = |judges: &[usize]| {
-                let worth = |r: usize| judges.iter().map(|&unit| near(r, unit)).sum::<f64>();
-                (0..=rounds).fold(0, |best, r| if worth(r) > worth(best) + 1e-12 { r } else { best })
-            };
-            assert_eq!(curve.best, best(&(0..units).collect::<Vec<_>>()), "case {case}");
-            let fair = curve.fair();
-            for k in 0..FIFTHS {
-                let own = k * units / FIFTHS..(k + 1) * units / FIFTHS;
-                let others: Vec<usize> = (0..units).filter(|unit| !own.contains(unit)).collect();
-                let round = best(&others);
-                own.for_each(|unit| assert!((fair[unit] - near(round, unit)).abs() < 1e-12, "case {case}"));
-            }
-        }
-    }
 }
