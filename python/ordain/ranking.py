@@ -32,11 +32,16 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = [
-    "CCRF",
+    "AdaRank",
     "BallRank",
+    "CCRF",
     "Dorm",
+    "FRank",
+    "IsoRank",
     "ListNet",
+    "QBRank",
     "QuadRank",
+    "RankBoost",
     "RankMatch",
     "RankNet",
     "RankSVM",
@@ -1354,6 +1359,223 @@ class SortNet(Ranker):
         self.rounds = rounds
         self.max_iter = max_iter
         self.tol = tol
+        self.choose_by = choose_by
+        self.convention = convention
+        self.refit = refit
+        self.missing = missing
+        self.single_query = single_query
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress
+
+
+class RankBoost(Ranker):
+    """RankBoost: thresholds on columns, one after another, by the exponential loss of pairs.
+
+    ```text
+    D_ij ∝ exp(s_j - s_i),   r(h) = Σ D_ij (h(x_i) - h(x_j)),   h(x) = 1 if x_f > θ, else 0
+    s += α h with the largest |r|,   α = ½ log((1 + r)/(1 - r))
+    ```
+
+    Cost O(values) for each round, whatever the number of pairs. `missing="keep"` leaves gaps to the rules. Parameters
+    are those of `ordain fit rankboost --help`.
+    """
+
+    _method: ClassVar[str] = "rankboost"
+
+    def __init__(
+        self,
+        *,
+        rounds: int | str = "auto",
+        weight: str = "pair",
+        thresholds: int = 254,
+        alpha: str = "bound",
+        choose_by: str = "ndcg@10",
+        convention: str = "standard",
+        refit: bool = True,
+        missing: str = "error",
+        single_query: bool = False,
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.rounds = rounds
+        self.weight = weight
+        self.thresholds = thresholds
+        self.alpha = alpha
+        self.choose_by = choose_by
+        self.convention = convention
+        self.refit = refit
+        self.missing = missing
+        self.single_query = single_query
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress
+
+
+class AdaRank(Ranker):
+    """AdaRank: columns, one after another, by what their orders are worth to queries that are badly ordered.
+
+    ```text
+    P_q ∝ exp(-M_q(s)),   α = ½ log(Σ P_q (1 + M_q(x_k)) / Σ P_q (1 - M_q(x_k))),   s += α x_k with the largest Σ P_q M_q(x_k)
+    ```
+
+    M is the `metric` of the order of a query. A chosen column rests until the metric of the training queries moves.
+    Parameters are those of `ordain fit adarank --help`.
+    """
+
+    _method: ClassVar[str] = "adarank"
+
+    def __init__(
+        self,
+        *,
+        metric: str = "map",
+        rounds: int | str = "auto",
+        transform_: str = "auto",
+        scale: str = "minmax",
+        choose_by: str = "ndcg@10",
+        convention: str = "standard",
+        refit: bool = True,
+        missing: str = "error",
+        single_query: bool = False,
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.metric = metric
+        self.rounds = rounds
+        self.transform_ = transform_
+        self.scale = scale
+        self.choose_by = choose_by
+        self.convention = convention
+        self.refit = refit
+        self.missing = missing
+        self.single_query = single_query
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress
+
+
+class FRank(Ranker):
+    """FRank: thresholds on columns, one after another, by the fidelity of pairs.
+
+    ```text
+    Σ over pairs of 1 - √P_ij,   P_ij = 1/(1 + exp(s_j - s_i))
+    ```
+
+    The loss of a pair is at most 1, so that hopeless pairs are let go; it falls in every round. Cost O(pairs · columns)
+    for each round. Parameters are those of `ordain fit frank --help`.
+    """
+
+    _method: ClassVar[str] = "frank"
+
+    def __init__(
+        self,
+        *,
+        rounds: int | str = "auto",
+        weight: str = "query",
+        thresholds: int = 63,
+        choose_by: str = "ndcg@10",
+        convention: str = "standard",
+        refit: bool = True,
+        missing: str = "error",
+        single_query: bool = False,
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.rounds = rounds
+        self.weight = weight
+        self.thresholds = thresholds
+        self.choose_by = choose_by
+        self.convention = convention
+        self.refit = refit
+        self.missing = missing
+        self.single_query = single_query
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress
+
+
+class QBRank(Ranker):
+    """QBRank: trees, by a quadratic bound of the squared hinge of pairs.
+
+    ```text
+    ½ Σ over pairs of max(0, tau - s_i + s_j)²
+    ```
+
+    Each pair asks half of what it lacks of either document, and a tree is fitted to what documents are asked. `tau` is
+    the unit of scores and changes no order. Parameters are those of `ordain fit qbrank --help`.
+    """
+
+    _method: ClassVar[str] = "qbrank"
+
+    def __init__(
+        self,
+        *,
+        rounds: int | str = "auto",
+        leaves: int = 8,
+        rate: float = 0.1,
+        least_rows: int = 20,
+        tau: float = 1.0,
+        choose_by: str = "ndcg@10",
+        convention: str = "standard",
+        refit: bool = True,
+        missing: str = "error",
+        single_query: bool = False,
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.rounds = rounds
+        self.leaves = leaves
+        self.rate = rate
+        self.least_rows = least_rows
+        self.tau = tau
+        self.choose_by = choose_by
+        self.convention = convention
+        self.refit = refit
+        self.missing = missing
+        self.single_query = single_query
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress
+
+
+class IsoRank(Ranker):
+    """IsoRank: trees on the way to the nearest scores in the right order.
+
+    ```text
+    Σ over queries of min over δ of ½ |δ|²,   s_i + δ_i ≥ s_j + δ_j + G(y_i) - G(y_j) where y_i > y_j,   G(y) = 2^y - 1
+    ```
+
+    δ is an isotonic regression, O(n log n) for each query. Parameters are those of `ordain fit isorank --help`.
+    """
+
+    _method: ClassVar[str] = "isorank"
+
+    def __init__(
+        self,
+        *,
+        rounds: int | str = "auto",
+        leaves: int = 8,
+        rate: float = 0.1,
+        least_rows: int = 20,
+        gap: str = "exp",
+        choose_by: str = "ndcg@10",
+        convention: str = "standard",
+        refit: bool = True,
+        missing: str = "error",
+        single_query: bool = False,
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.rounds = rounds
+        self.leaves = leaves
+        self.rate = rate
+        self.least_rows = least_rows
+        self.gap = gap
         self.choose_by = choose_by
         self.convention = convention
         self.refit = refit

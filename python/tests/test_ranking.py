@@ -14,11 +14,16 @@ from conftest import made, told, write_letor
 
 import ordain
 from ordain import (
-    CCRF,
+    AdaRank,
     BallRank,
+    CCRF,
     Dorm,
     FormatError,
+    FRank,
+    IsoRank,
     NotFittedError,
+    QBRank,
+    RankBoost,
     RankMatch,
     RankNet,
     RankSVM,
@@ -37,6 +42,11 @@ SMALL = {
     RankNet: {"scale": "query", "lambda_": 0.01},
     StructRank: {"scale": "query", "lambda_": 0.01},
     SortNet: {"hidden": 4, "rounds": 1},
+    RankBoost: {"rounds": 30},
+    AdaRank: {"metric": "ndcg@10", "rounds": 10},
+    FRank: {"rounds": 20, "weight": "pair"},
+    QBRank: {"rounds": 40, "least_rows": 5},
+    IsoRank: {"rounds": 40, "least_rows": 5},
 }
 ALL = pytest.mark.parametrize("kind", list(SMALL), ids=lambda kind: kind.__name__)
 
@@ -382,8 +392,8 @@ def test_models_travel(kind, data, tmp_path):
     for other in others:
         assert (other.predict(data.X, qid=data.qid) == expected).all()
         assert other.n_features_in_ == 6
-        assert other.lambda_ == model.lambda_
-        assert other.scale == model.scale
+        for name in SMALL[kind]:
+            assert getattr(other, name) == getattr(model, name)
         again = type(other)(**other.get_params()).fit(data.X, data.y, qid=data.qid)
         assert model_bytes(again) == model_bytes(model)
     wrong = Dorm if kind is RankSVM else RankSVM

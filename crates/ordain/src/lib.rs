@@ -15,6 +15,11 @@
 //! | | | [`method::StructRank`] | likelihood of all preferences of a query together |
 //! | | | [`method::Ccrf`] | likelihood of grades as a Gaussian field of documents that are alike |
 //! | | | [`method::SortNet`] | squared error of a symmetric network that compares two documents |
+//! | | | [`method::RankBoost`] | exponential loss of pairs, by thresholds on columns |
+//! | | | [`method::AdaRank`] | a metric of orders, by columns |
+//! | | | [`method::FRank`] | fidelity of pairs, by thresholds on columns |
+//! | | | [`method::QbRank`] | squared hinge of pairs under a quadratic bound, by trees |
+//! | | | [`method::IsoRank`] | distance from the nearest scores in the right order, by trees |
 //! | annotate | items with labels | [`method::CStar`] | likelihood or structured hinge of label sets with links |
 //! | match | two sides with candidate edges | [`method::MatchMap`] | likelihood of whole matchings |
 //! | | | [`method::MatchMargin`] | structured hinge of matchings, with a temperature |

@@ -174,7 +174,7 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
         match &model.journal {
             Some(journal) if self.resumes() => Ok(journal),
             Some(_) => Err(Error::Data {
-                expected: "a method that resumes (ranksvm and ballrank take seconds: fit them anew)".into(),
+                expected: "a method that resumes (this one takes seconds: fit it anew)".into(),
                 found: self.name().into(),
             }),
             None => {

@@ -137,7 +137,8 @@ impl AnyMethod {
             });
         };
         let (name, value) = (name.trim(), value.trim());
-        let known = self.settings().iter().map(|setting| setting.name).chain(["c"]);
+        let ridge = self.settings().iter().any(|setting| setting.name == "lambda").then_some("c");
+        let known = self.settings().iter().map(|setting| setting.name).chain(ridge);
         if !known.clone().any(|known| known == name) {
             return Err(Error::unknown("setting", name, known));
         }

@@ -386,7 +386,7 @@ fn signed(word: &str) -> Result<(String, i8)> {
 }
 
 /// A whole number above 0, or `auto`.
-fn choice(name: &str, value: &str) -> Result<Choice<usize>> {
+pub(in crate::method) fn choice(name: &str, value: &str) -> Result<Choice<usize>> {
     match value {
         "auto" => Ok(Choice::Auto),
         _ => count(name, value).map(Choice::Set).map_err(|_| Error::Setting {

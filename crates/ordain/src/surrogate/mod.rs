@@ -2,13 +2,16 @@
 
 pub mod average_precision;
 pub mod fixed_nulls;
+pub mod isotonic;
 pub mod label_logistic;
 pub mod listnet;
 pub mod lists;
 pub mod matching;
 pub mod pair_band;
+pub mod pair_exponential;
 pub mod pair_hinge;
 pub mod pair_logistic;
+pub mod pair_quadratic;
 mod pair_side;
 pub mod preferences;
 pub mod ranking;

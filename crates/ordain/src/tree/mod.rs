@@ -43,9 +43,11 @@ mod histogram;
 mod partition;
 mod shares;
 mod split;
+pub mod stumps;
 
 pub use bins::Bins;
 pub use cuts::Cuts;
 pub use forest::{Forest, Parts};
 pub use grow::{Grower, Growth};
 pub use grown::Tree;
+pub use stumps::{Stump, Stumps};

@@ -7,6 +7,7 @@ mod ask;
 mod assignment;
 mod ball;
 mod best_matching;
+mod boosters;
 mod boosting;
 #[path = "../common/cases.rs"]
 mod cases;

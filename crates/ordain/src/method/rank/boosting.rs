@@ -48,13 +48,13 @@ pub(in crate::method) fn fit<L: TreeLearner>(
     if let Some((linear, _)) = linear.as_ref().filter(|(linear, _)| linear.facts.report.stop == Stop::Interrupted) {
         return Ok(linear.clone());
     }
-    let boosting = Boosting { trees, units: &units, parts: parts(trees, &units, &train, &valid) };
+    let boosting = Boosting { trees, units: &units, parts: parts(trees.open(), &units, &train, &valid) };
     boosting.fit(&mut search, linear)
 }
 
 /// What is fitted and what is held out, for each part that is judged.
-fn parts(trees: &Trees, units: &[u32], train: &[u32], valid: &[u32]) -> Vec<(Vec<u32>, Vec<u32>)> {
-    if !trees.open() || units.len() < FOLDS {
+pub(super) fn parts(open: bool, units: &[u32], train: &[u32], valid: &[u32]) -> Vec<(Vec<u32>, Vec<u32>)> {
+    if !open || units.len() < FOLDS {
         return vec![];
     }
     if units.len() >= FEW && !valid.is_empty() {

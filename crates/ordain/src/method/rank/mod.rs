@@ -1,26 +1,33 @@
 //! Methods that rank, and the ranker that they fit.
 
+pub mod adarank;
 pub mod ballrank;
 mod boosting;
 pub mod ccrf;
 mod core_documents;
 pub mod dorm;
 mod exportable;
+pub mod frank;
+mod grown;
 mod hinge;
+pub mod isorank;
 mod kernel_looks;
 pub(super) mod kernel_search;
 pub mod listnet;
 mod lists;
 mod network;
+pub mod qbrank;
 pub mod quadrank;
 mod quadratic;
 mod race;
+pub mod rankboost;
 pub(super) mod ranker;
 pub mod rankmatch;
 pub mod ranknet;
 pub mod ranksvm;
 pub(super) mod search;
 pub mod sortnet;
+mod staged;
 pub mod structrank;
 pub mod svmmap;
 
@@ -34,16 +41,22 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+pub use adarank::AdaRank;
 pub use ballrank::BallRank;
 pub use ccrf::Ccrf;
 pub use core_documents::Choose;
 pub use dorm::Dorm;
 pub use exportable::Exportable;
+pub use frank::FRank;
+pub use grown::Grown;
+pub use isorank::{Gap, IsoRank};
 pub use kernel_search::Kernels;
 pub use listnet::ListNet;
 pub use lists::Subset;
+pub use qbrank::QbRank;
 pub use quadrank::QuadRank;
 pub use quadratic::{GivenOrder, LinkReason, PairCore, PairLinks, PlaceDesign, Placed, Places, Quadratic};
+pub use rankboost::{Alpha, RankBoost};
 pub use ranker::{PlaceProbabilities, RankPrediction, Ranker};
 pub use rankmatch::RankMatch;
 pub use ranknet::RankNet;
@@ -110,6 +123,16 @@ methods! {
         "ccrf" => Ccrf,
         /// SortNet: a symmetric network that compares two documents.
         "sortnet" => SortNet,
+        /// RankBoost: thresholds on columns, by the exponential loss of pairs.
+        "rankboost" => RankBoost,
+        /// AdaRank: columns, by what their orders are worth to a metric.
+        "adarank" => AdaRank,
+        /// FRank: thresholds on columns, by the fidelity of pairs.
+        "frank" => FRank,
+        /// QBRank: trees, by a quadratic bound of the squared hinge of pairs.
+        "qbrank" => QbRank,
+        /// IsoRank: trees on the way to the nearest scores in the right order.
+        "isorank" => IsoRank,
     }
 }
 

@@ -6,6 +6,7 @@
 mod ask;
 mod ball;
 mod best_matching;
+mod boosters;
 mod core_choice;
 mod kernels;
 mod lists;
