@@ -6,7 +6,7 @@ import os
 from importlib.util import find_spec
 from typing import Any
 
-from . import _ordain, datasets, matching, metrics, ranking, tagging
+from . import _ordain, datasets, linking, matching, metrics, ranking, tagging
 from ._base import classes
 from ._compat import ConvergenceWarning, NotFittedError
 from ._ordain import FormatError, __version__
@@ -22,6 +22,7 @@ from .datasets import (
     read_matching,
     read_multilabel,
 )
+from .linking import *  # noqa: F403
 from .matching import *  # noqa: F403
 from .ranking import *  # noqa: F403
 from .tagging import *  # noqa: F403
@@ -74,6 +75,7 @@ __all__ = [
     "star_ranking_marginals",
     "top_k_marginals",
 ]
+__all__ += linking.__all__
 __all__ += matching.__all__
 __all__ += ranking.__all__
 __all__ += tagging.__all__

@@ -251,6 +251,23 @@ def fit_match(
     valid_from: int | None,
     run: _Run,
 ) -> tuple[Matcher, BaseException | None]: ...
+def link(
+    left: Any,
+    right: Any,
+    id: str,
+    known: Any,
+    block: list[str],
+    compare: list[str],
+    right_many: bool,
+) -> tuple[
+    list[str | None],
+    list[str | None],
+    _Doubles,
+    list[bool],
+    list[tuple[str, int, int]],
+    tuple[int, int],
+    list[tuple[str, float]],
+]: ...
 def load(path: _Path) -> Ranker | Annotator | Matcher: ...
 def from_bytes(bytes: bytes) -> Ranker | Annotator | Matcher: ...
 def methods() -> list[tuple[str, str]]: ...

@@ -5,6 +5,7 @@ mod arrow;
 mod data;
 mod input;
 mod labels;
+mod link;
 mod matches;
 mod metric;
 mod model;
@@ -51,6 +52,8 @@ mod _ordain {
     use super::input::coarse_columns;
     #[pymodule_export]
     use super::labels::{Annotator, fit_labels};
+    #[pymodule_export]
+    use super::link::link;
     #[pymodule_export]
     use super::matches::{Matcher, fit_match, point_edges};
     #[pymodule_export]

@@ -58,6 +58,10 @@ pub(crate) enum Command {
     Simulate(Simulate),
     /// Label items in the terminal, asked the best question next: y, n, skip, undo, quit, or +LABEL and -LABEL for a label that was not asked
     Ask(Ask),
+    /// Link the records of two tables: who in the one is who in the other
+    Link(Link),
+    /// Make up data to try things on
+    Make(Make),
     /// Make data, train, compare and write a report: nothing else is needed
     Demo(Demo),
     /// Print a completion script for a shell
@@ -605,6 +609,60 @@ pub(crate) enum AskOrder {
     File,
     /// At random, by the seed
     Random,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Link {
+    /// The left table: CSV, TSV, Parquet or Feather, packed or not
+    pub(crate) left: PathBuf,
+    /// The right table; columns of the same names are compared
+    pub(crate) right: PathBuf,
+    /// The column of the ids of records, in both tables
+    #[arg(long, value_name = "COLUMN", default_value = "id")]
+    pub(crate) id: String,
+    /// Pairs that are known: a table with the columns left, right and, if wanted, matched (1 or 0; a match says that neither record matches any other), or answers of ask
+    #[arg(long, value_name = "FILE")]
+    pub(crate) known: Option<PathBuf>,
+    /// Which pairs are looked at: those that share COLUMN, COLUMN:N (its first N characters) or COLUMN:soundex, or several of these joined by +; or sort:COLUMN:N (neighbours in its order). Repeat it for more rules [default: rules that follow from the tables]
+    #[arg(long, value_name = "RULE")]
+    pub(crate) block: Vec<String>,
+    /// How columns are compared: COLUMN:HOW, with more after commas; HOW is exact, jaro, levenshtein, tokens, ngrams, number, date or frequency (rare values that agree count for more) [default: by what the columns hold]
+    #[arg(long, value_name = "COLUMN:HOW,…")]
+    pub(crate) compare: Vec<String>,
+    /// Where to write the links: left, right and probability, the most doubtful first; an item that stays alone has an empty side. Candidate pairs (.pairs.csv) and the model (.ordain) are written beside it
+    #[arg(short, long, value_name = "LINKS")]
+    pub(crate) output: PathBuf,
+    /// Write an HTML report
+    #[arg(long, value_name = "FILE", requires = "known")]
+    pub(crate) report: Option<PathBuf>,
+    /// Several left records may belong to the same right one
+    #[arg(long)]
+    pub(crate) right_many: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Make {
+    /// What to make
+    #[arg(value_enum)]
+    pub(crate) what: MakeArg,
+    /// The folder to write to
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: PathBuf,
+    /// How many records, of either side
+    #[arg(long, value_name = "N", default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) records: u32,
+    /// How many matches are known
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) known: u32,
+    /// Seed
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) seed: u64,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum MakeArg {
+    /// Two registers of people to link: left.csv, right.csv, known.csv (some matches) and truth.csv (all)
+    Linkage,
 }
 
 #[derive(Args, Debug)]

@@ -49,6 +49,7 @@ pub mod data;
 pub mod error;
 pub mod kernel;
 pub mod labelling;
+pub mod link;
 pub mod matrix;
 pub mod method;
 pub mod metric;

@@ -248,7 +248,7 @@ pub(super) fn reliability(report: &Report) -> Option<Section> {
     (!groups.is_empty()).then(|| Section { kind: "reliability", groups, ..Section::default() })
 }
 
-fn diagram(label: &str, part: &Reliability, things: &str) -> Option<Figure> {
+pub(super) fn diagram(label: &str, part: &Reliability, things: &str) -> Option<Figure> {
     let real = |b: &&Bin| b.documents > 0 && drawable(b.predicted).and(drawable(b.observed)).is_some();
     let bins: Vec<&Bin> = part.bins.iter().filter(real).collect();
     let most = bins.iter().map(|b| b.documents).max()? as f64;
@@ -362,7 +362,7 @@ pub(super) fn links(report: &Report) -> Option<Section> {
 }
 
 /// Named bars to both sides; names have room for so many letters.
-fn weights(title: String, bars: &[(String, f64)], letters: usize, caption: String) -> Option<Figure> {
+pub(super) fn weights(title: String, bars: &[(String, f64)], letters: usize, caption: String) -> Option<Figure> {
     let drawn = bars.iter().filter_map(|(name, w)| Some((name, drawable(*w)?)));
     let drawn: Vec<(&String, f64)> = drawn.take(15).collect();
     let size = [440.0, drawn.len() as f64 * 22.0 + 62.0];

@@ -3,6 +3,7 @@
 mod charts;
 mod contour;
 mod draw;
+pub(crate) mod linkage;
 mod plane;
 pub(crate) mod questions;
 

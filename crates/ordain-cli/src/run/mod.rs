@@ -9,6 +9,8 @@ mod explain;
 mod files;
 mod fit;
 mod inspect;
+mod link;
+mod make;
 mod predict;
 mod queries;
 mod simulate;
@@ -57,6 +59,8 @@ fn command_of(cli: Cli, mut command: clap::Command, screen: &Screen) -> Result<(
         Command::Convert(args) => convert::run(&args, screen),
         Command::Simulate(args) => simulate::run(&args, screen),
         Command::Ask(args) => ask::run(&args, screen),
+        Command::Link(args) => link::run(&args, screen),
+        Command::Make(args) => make::run(&args, screen),
         Command::Demo(args) => demo::run(&args, screen),
         Command::Completions { shell } => {
             let mut text = vec![];

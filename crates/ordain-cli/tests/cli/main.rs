@@ -22,6 +22,7 @@ mod interrupt;
 mod items;
 mod kernel_gates;
 mod kernels;
+mod linking;
 mod matches;
 mod matching_gates;
 mod missing;

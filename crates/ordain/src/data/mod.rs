@@ -5,6 +5,7 @@
 
 mod atomic;
 mod columns;
+mod dates;
 mod groups;
 mod labels;
 mod layout;
@@ -14,6 +15,7 @@ mod notes;
 mod number;
 mod packing;
 mod rank;
+mod records;
 pub mod scale;
 mod set;
 mod sniff;
@@ -28,6 +30,7 @@ mod utf16;
 pub use atomic::{abandon_writes, write_whole};
 pub(crate) use columns::flagged;
 pub use columns::{Aligned, Columns, Filled, Missing};
+pub use dates::parse_date;
 pub use groups::Groups;
 pub use labels::{ItemQueries, ItemRows, LabelReading, LabelSet, Retrieval, read_labels, side_file, write_labels};
 pub use losses::coarse_columns;
@@ -40,6 +43,7 @@ pub use notes::{LONGEST_LINE, Note, max_line, set_max_line, take_notes};
 pub use rank::{
     DocumentPairs, RankReading, RankSet, check_ids, read, read_parts, read_rank, read_scores, resample, trec, write,
 };
+pub use records::{Records, RowWriter, read_records, write_records, write_rows};
 pub use set::DataSet;
 pub use sniff::{Holds, holds, is_labels};
 pub use source::{is_stream, read_lines, read_whole};
@@ -48,4 +52,4 @@ pub use strings::Strings;
 pub use synthetic::read_contours;
 #[cfg(feature = "parquet")]
 pub use table::{Frame, Taken};
-pub use table::{Role, Roles, texts};
+pub use table::{Role, Roles, is_table, texts};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// Modules from the ground up, with the modules that each may use.
-const MAY_USE: [(&str, &[&str]); 22] = [
+const MAY_USE: [(&str, &[&str]); 23] = [
     ("error", &[]),
     ("random", &[]),
     ("pieces", &[]),
@@ -62,6 +62,7 @@ const MAY_USE: [(&str, &[&str]); 22] = [
     ),
     ("ask", &["error", "random", "structure", "solver", "task", "method", "data"]),
     ("labelling", &["error", "random", "data"]), // random: its tests alone
+    ("link", &["error", "matrix", "random", "traits", "data", "solver", "metric", "task", "method", "labelling"]),
     ("answer", &["error", "matrix", "random", "data", "score", "metric", "task", "method", "model_file", "ask"]),
     (
         "lib",
@@ -72,6 +73,7 @@ const MAY_USE: [(&str, &[&str]); 22] = [
             "data",
             "kernel",
             "labelling",
+            "link",
             "matrix",
             "method",
             "metric",

@@ -22,6 +22,7 @@ mod interrupts;
 mod label_choices;
 mod label_kernels;
 mod layering;
+mod linking;
 mod lists;
 mod match_metrics;
 mod matching_bounds;

@@ -1,7 +1,7 @@
 //! Made-up registers with gaps and slips, as large as wanted: who in one is who in the other?
 
 use super::linkage::likeness;
-use crate::data::{Columns, MatchSet, Problem, Truth};
+use crate::data::{Columns, MatchSet, Problem, Records, Truth};
 use crate::matrix::{Features, Matrix};
 use crate::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
@@ -271,6 +271,28 @@ impl Registers {
     /// ```
     pub fn tables(&self) -> [Register; 2] {
         self.draw().0
+    }
+
+    /// The two tables as records, to be linked.
+    pub fn records(&self) -> [Records; 2] {
+        self.tables().map(|Register { ids, records, .. }| {
+            let field = |f: usize| records.iter().map(|own| own[f].as_deref().map(Into::into)).collect();
+            let values = (0..FIELDS.len()).map(field).collect();
+            Records { ids, fields: FIELDS.map(str::to_owned).to_vec(), values }
+        })
+    }
+
+    /// The ids of the records of the same person, left and right, in the order of the left table.
+    ///
+    /// ```
+    /// let registers = ordain::data::synthetic::Registers { records: 100, ..Default::default() };
+    /// assert_eq!(registers.matches().len(), 70);
+    /// ```
+    pub fn matches(&self) -> Vec<(String, String)> {
+        let [left, right] = self.tables();
+        let of: BTreeMap<usize, &String> = right.people.iter().copied().zip(&right.ids).collect();
+        let pair = |(person, id): (&usize, &String)| Some((id.clone(), (*of.get(person)?).clone()));
+        left.people.iter().zip(&left.ids).filter_map(pair).collect()
     }
 
     /// The two tables, and the people as they are.

@@ -59,6 +59,16 @@ impl Format {
     }
 }
 
+/// Whether a file is a table, by the name of the file or the beginning of a stream.
+///
+/// ```
+/// use std::path::Path;
+/// assert!(ordain::data::is_table(Path::new("people.csv.gz")) && !ordain::data::is_table(Path::new("answers.jsonl")));
+/// ```
+pub fn is_table(path: &Path) -> bool {
+    Format::of(path).is_some()
+}
+
 /// A table whose rows are read one after another.
 pub(in crate::data) struct Table {
     /// The names of the columns.
