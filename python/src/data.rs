@@ -363,7 +363,8 @@ pub(crate) fn read_matching<'py>(
         ));
     }
     let set = reading(py, move || {
-        let reading = MatchReading { missing, features, pairs, only, roles: columns.roles(), model: None };
+        let roles = columns.roles();
+        let reading = MatchReading { missing, features, pairs, only, roles, ..MatchReading::default() };
         let (mut set, _) = read_matches(&[vec![path]], &reading)?;
         if let Some(fill) = fill {
             let all = set.all();

@@ -31,6 +31,7 @@ pub use training::{Fitted, Training};
 pub(crate) use training::{Rounds, both};
 
 use crate::error::{Error, Result};
+use crate::features::Steps;
 use crate::metric::{Convention, Evaluation, Metric};
 use crate::solver::run::Watch;
 use serde::Serialize;
@@ -186,7 +187,8 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
     fn learn(&self, data: &Training<'_, T>, watch: &Watch) -> Result<Fitted<T>>;
     /// Fits a model. Settings that are left open are chosen on validation units.
     ///
-    /// Columns are [transformed](crate::data::transform) first, by what the training units teach; the set is copied only if one is. The model says
+    /// Cells that are no numbers become columns of numbers first, by [steps](crate::features) that the training units teach. Columns are then
+    /// [transformed](crate::data::transform), by what the training units teach; the set is copied only if one is. The model says
     /// what was done, and [`Model::prepare`] does the same to other sets.
     ///
     /// # Errors
@@ -195,25 +197,30 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
     /// [`Error::Interrupted`] if the watch stopped before there was anything to keep.
     fn fit(&self, data: &Training<'_, T>, watch: &Watch) -> Result<Fitted<T>> {
         checked(self, data)?;
-        let transforms = data.transforms(self.transform(), self.categories());
-        if transforms.is_empty() {
-            return Ok(noted(self, self.learn(data, watch)?, transforms));
+        let steps = Steps::learn(data.set, data.train)?;
+        if steps.is_empty() {
+            return fit_numbers(self, data, &(0..0), watch);
         }
         let mut set = data.set.clone();
-        transforms.apply(set.features_mut());
-        let mut fitted = self.learn(&Training { set: &set, ..data.again() }, watch)?;
-        // a digest is one of the data as they were given
-        let linked = fitted.facts.data != set.digest();
-        fitted.facts.data = if linked { data.set.linked_digest() } else { data.set.digest() };
-        Ok(noted(self, fitted, transforms))
+        let (filled, made) = steps.apply_filled(&mut set, &data.filled)?;
+        let mut fitted = fit_numbers(self, &Training { set: &set, filled, ..data.again() }, &made, watch)?;
+        fitted.facts.data = given_digest::<T>(&fitted, &set, data.set);
+        fitted.model.inputs_mut().steps = steps;
+        Ok(fitted)
     }
+
     /// Learns the transforms of columns from the units `train`, and transforms the set in place: for [`Method::fit_transformed`].
+    /// A set with texts or other cells that are no numbers stays as it is: a fit makes columns of them first.
     fn transform_in_place(&self, set: &mut T::Set, train: &[u32]) -> Transformed {
-        let transforms = Training::<T>::new(set, train).transforms(self.transform(), self.categories());
+        if set.columns().cells.is_some() {
+            return Transformed { transforms: Transforms::default(), given: None, has_cells: true };
+        }
+        let transforms = Training::<T>::new(set, train).transforms(self.transform(), self.categories(), &(0..0));
         let given = (!transforms.is_empty()).then(|| [set.digest(), set.linked_digest()]);
         transforms.apply(set.features_mut());
-        Transformed { transforms, given }
+        Transformed { transforms, given, has_cells: false }
     }
+
     /// The fit of [`Method::fit`] on a set that was handed over and is [transformed](Method::transform_in_place): there is never a second copy of
     /// its features. The training has to be on the same set and units.
     ///
@@ -231,6 +238,9 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
     ///
     /// Those of [`Method::fit`].
     fn fit_transformed(&self, data: &Training<'_, T>, made: Transformed, watch: &Watch) -> Result<Fitted<T>> {
+        if made.has_cells {
+            return self.fit(data, watch);
+        }
         checked(self, data)?;
         let mut fitted = self.learn(data, watch)?;
         if let Some([plain, linked]) = made.given {
@@ -247,6 +257,8 @@ pub struct Transformed {
     transforms: Transforms,
     /// The digests of the set before, if it was changed: without links and with them.
     given: Option<[String; 2]>,
+    /// Whether nothing was done, because there are cells that are no numbers.
+    has_cells: bool,
 }
 
 /// Refuses a training that a method cannot learn from.
@@ -263,6 +275,30 @@ fn noted<T: Task>(method: &impl Method<T>, mut fitted: Fitted<T>, transforms: Tr
     fitted.facts.settings.insert("transform".into(), method.transform().name().into());
     fitted.model.inputs_mut().transforms = transforms;
     fitted
+}
+
+/// Fits a model on columns of numbers, some of which steps have made.
+fn fit_numbers<T: Task, M: Method<T>>(
+    method: &M,
+    data: &Training<'_, T>,
+    made: &Range<usize>,
+    watch: &Watch,
+) -> Result<Fitted<T>> {
+    let transforms = data.transforms(method.transform(), method.categories(), made);
+    if transforms.is_empty() {
+        return Ok(noted(method, method.learn(data, watch)?, transforms));
+    }
+    let mut set = data.set.clone();
+    transforms.apply(set.features_mut());
+    let mut fitted = method.learn(&Training { set: &set, ..data.again() }, watch)?;
+    fitted.facts.data = given_digest::<T>(&fitted, &set, data.set);
+    Ok(noted(method, fitted, transforms))
+}
+
+/// The digest of the data as they were given, of a model that was fitted on a set made of them.
+fn given_digest<T: Task>(fitted: &Fitted<T>, made: &T::Set, given: &T::Set) -> String {
+    let linked = fitted.facts.data != made.digest();
+    if linked { given.linked_digest() } else { given.digest() }
 }
 
 /// Settings of a method as they stand in a model.

@@ -37,6 +37,7 @@ fn convert<T: Show>(args: &Convert, screen: &Screen) -> Result<()> {
     files::say_columns(set.columns(), &given, screen)?;
     T::warn_of_set(&set, &given, &files::named(&args.input), screen);
     screen.allow_data()?;
+    files::numeric::<T>(&mut set)?;
     set.fill(T::missing(&how), &set.all());
     written::<T>(&set, &args.output, screen)
 }

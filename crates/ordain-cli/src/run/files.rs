@@ -7,6 +7,7 @@ use crate::show::{Given, Parts, Show};
 use anyhow::Result;
 use ordain::Error;
 use ordain::data::{Aligned, Columns, Holds, holds, is_stream};
+use ordain::features::Steps;
 use ordain::task::{DataSet, Fitted, Model, Ready};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -84,6 +85,12 @@ pub(super) fn say_columns(columns: &Columns, given: &Given, screen: &Screen) -> 
     let said: Vec<String> = found.iter().map(|(option, name)| format!("{name} is the {option}")).collect();
     screen.say(&format!("columns: {} (--{} NAME takes another)", said.join(", "), found[0].0));
     Ok(())
+}
+
+/// Makes columns of numbers of cells that are none, by steps that all of the set teaches.
+pub(super) fn numeric<T: Show>(set: &mut T::Set) -> Result<()> {
+    let steps = Steps::learn(set, &set.all())?;
+    Ok(steps.apply(set)?)
 }
 
 /// Refuses columns that are named otherwise than the model knows them.

@@ -63,8 +63,9 @@ fn data<T: Show>(args: &Inspect, screen: &Screen) -> Result<()> {
     let given = Given::new(&args.reading, &args.columns, &args.points);
     let start = Instant::now();
     let paths = std::slice::from_ref(&args.file);
-    let (set, _) = files::read::<T>(&[paths.to_vec()], &T::reading(&given)?, "this task", &given)?;
+    let (mut set, _) = files::read::<T>(&[paths.to_vec()], &T::reading(&given)?, "this task", &given)?;
     files::say_columns(set.columns(), &given, screen)?;
+    files::numeric::<T>(&mut set)?;
     let seconds = start.elapsed().as_secs_f64();
     T::warn_of_set(&set, &given, &files::named(paths), screen);
     screen.allow_data()?;

@@ -41,6 +41,7 @@ impl Show for Match {
             only: given.only.to_vec(),
             roles: model.inputs.columns.roles.clone(),
             model: Some(model.inputs.given().to_vec()),
+            ..MatchReading::default()
         }
     }
 

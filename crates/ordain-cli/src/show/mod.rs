@@ -189,6 +189,12 @@ pub(crate) fn model<T: Show>(fitted: &Fitted<T>, header: &Header<T>, path: &Path
     let mut text =
         format!("{}: {} model, format {}, ordain {}\n", path.display(), facts.method, header.format, header.ordain);
     text += &format!("settings   {}\n", T::shown_settings(facts, &fitted.model));
+    for (input, step) in header.steps.iter() {
+        let columns = step.names(&input.column);
+        let shown = columns.iter().take(4).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let rest = if columns.len() > 4 { ", …" } else { "" };
+        text += &format!("input      {input}: {} columns ({shown}{rest})\n", columns.len());
+    }
     if let Some(transformed) = &header.transformed {
         text += &format!("transform  {}\n", transformed_columns(transformed));
     }

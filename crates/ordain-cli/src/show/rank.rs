@@ -34,6 +34,7 @@ impl Show for Rank {
             pins: given.pins.map(Path::to_path_buf),
             links: given.links.map(Path::to_path_buf),
             start: given.start.map(Path::to_path_buf),
+            ..RankReading::default()
         }
     }
 

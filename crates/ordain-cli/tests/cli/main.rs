@@ -18,6 +18,7 @@ mod formats;
 mod gates;
 mod golden;
 mod gram;
+mod inputs;
 mod interrupt;
 mod items;
 mod kernel_gates;

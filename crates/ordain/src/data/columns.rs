@@ -1,5 +1,6 @@
 //! The columns of a data set: their names, and what is done to all values of a column alike.
 
+use crate::data::cells::Cells;
 use crate::data::strings::short;
 use crate::data::table::Roles;
 use crate::error::{Error, Result};
@@ -24,12 +25,15 @@ pub struct Columns {
     /// Columns whose values lose more than 1e-6 of their spread in single precision, as far as a reader saw it.
     #[serde(skip)]
     pub coarse: Vec<String>,
+    /// Columns whose values are places of cells, until steps make numbers of them.
+    #[serde(skip)]
+    pub cells: Option<Cells>,
 }
 
 /// What a reader noticed is no part of what columns are.
 impl PartialEq for Columns {
     fn eq(&self, other: &Self) -> bool {
-        let Self { names, numbered, roles, coarse: _ } = self;
+        let Self { names, numbered, roles, coarse: _, cells: _ } = self;
         (names, numbered, roles) == (&other.names, &other.numbered, &other.roles)
     }
 }
@@ -155,6 +159,15 @@ impl Filled {
     /// What missing values mean.
     pub fn missing(&self) -> Missing {
         self.missing
+    }
+
+    /// The same where some of the columns were kept, so many were made behind those of the data, and what says where gaps were follows.
+    pub(crate) fn expanded(&self, kept: &[usize], made: usize) -> Self {
+        let means = self.means.as_ref().map(|means| {
+            let own = kept.iter().filter_map(|&j| means.get(j)).copied();
+            own.chain(std::iter::repeat_n(0.0, made)).collect()
+        });
+        Self { means, ..self.clone() }
     }
 
     /// The value put into each column of the data, with [`Missing::Mean`] and [`Missing::Indicator`].

@@ -4,6 +4,7 @@
 //! What serves all three is here; `rank`, `labels` and `matches` hold the set, the readers and the writer of one task.
 
 mod atomic;
+mod cells;
 mod columns;
 mod dates;
 mod groups;
@@ -28,6 +29,7 @@ pub mod transform;
 mod utf16;
 
 pub use atomic::{abandon_writes, write_whole};
+pub use cells::{Cells, Input, Kind, Texts};
 pub(crate) use columns::flagged;
 pub use columns::{Aligned, Columns, Filled, Missing};
 pub use dates::parse_date;

@@ -29,6 +29,8 @@ pub trait DataSet: Clone + Debug + PartialEq + Send + Sync {
     fn span(&self, unit: usize) -> Range<usize>;
     /// The names of the columns.
     fn columns(&self) -> &Columns;
+    /// The same, to be changed.
+    fn columns_mut(&mut self) -> &mut Columns;
     /// Refuses a set without a truth to learn from or to measure by.
     fn need_truth(&self) -> Result<()>;
     /// All units, as the list that a fit or an evaluation takes.
@@ -86,6 +88,9 @@ macro_rules! data_set {
             fn columns(&self) -> &Columns {
                 &self.columns
             }
+            fn columns_mut(&mut self) -> &mut Columns {
+                &mut self.columns
+            }
             fn need_truth(&self) -> Result<()> {
                 self.need_truth()
             }
@@ -105,7 +110,8 @@ macro_rules! data_set {
                 self.fill_missing(means);
             }
             fn digest(&self) -> String {
-                self.digest()
+                let own = self.digest();
+                self.columns.cells.as_ref().map_or(own.clone(), |cells| cells.digest(&own))
             }
             $($($more)*)?
         }

@@ -18,6 +18,7 @@ use crate::data::scale::{Affine, Scale};
 use crate::data::transform::{ColumnTransform, Transforms};
 use crate::data::{Columns, Missing, peek, read_plain, write_whole};
 use crate::error::{Error, Result};
+use crate::features::Steps;
 use crate::method::{Annotate, Match, Rank};
 use crate::random::GENERATOR;
 use crate::task::{Facts, Fitted, Inputs, Journal, Method as _, Model as _, Task};
@@ -62,6 +63,9 @@ pub struct Header<T: Stored> {
     pub task: String,
     /// The columns that the model takes.
     pub features: Columns,
+    /// What makes columns of cells that are no numbers, if any do.
+    #[serde(default, skip_serializing_if = "Steps::is_empty")]
+    pub steps: Steps,
     /// Which of them are transformed before they are scaled, if any are; the numbers are tensors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transformed: Option<Transformed>,
@@ -90,6 +94,7 @@ impl<T: Stored> Header<T> {
             ordain: env!("CARGO_PKG_VERSION").into(),
             task: T::WORDS.name.into(),
             features: inputs.columns.clone(),
+            steps: inputs.steps.clone(),
             transformed: Transformed::of(inputs),
             scale: inputs.scale,
             missing: inputs.missing,
@@ -378,6 +383,7 @@ impl<'a> Opened<'a> {
             columns: header.features.clone(),
             missing: header.missing,
             means: self.means(header.missing, d)?,
+            steps: header.steps.clone().restored(&header.features.names).map_err(|_| self.refusal.impossible())?,
             transforms: self.transforms(d)?,
             scale: header.scale,
             global: self.affine(header.scale, d)?,

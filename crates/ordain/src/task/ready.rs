@@ -5,6 +5,7 @@ use crate::data::scale::{Affine, Scale, Scaling};
 use crate::data::transform::Transforms;
 use crate::data::{Aligned, Columns, Filled, Groups, Missing, flagged};
 use crate::error::{Error, Result};
+use crate::features::Steps;
 use std::borrow::Cow;
 
 /// What a model needs to read a row: its columns, what gaps mean, and how values are scaled.
@@ -16,6 +17,8 @@ pub struct Inputs {
     pub missing: Missing,
     /// The values put in their place, with `missing=mean` and `missing=indicator`: one for each column of the data.
     pub means: Option<Vec<f32>>,
+    /// What makes columns of cells that are no numbers.
+    pub steps: Steps,
     /// How columns are transformed before they are scaled.
     pub transforms: Transforms,
     /// How columns are scaled.
@@ -31,6 +34,7 @@ impl Inputs {
             columns: Columns { coarse: vec![], ..columns.clone() },
             missing: filled.missing(),
             means: filled.means().map(<[f32]>::to_vec),
+            steps: Steps::default(),
             transforms: Transforms::default(),
             scale,
             global: global.cloned(),
@@ -87,6 +91,9 @@ impl<'a, T: Task> Ready<'a, T> {
     pub(super) fn new(model: &T::Model, mut set: Cow<'a, T::Set>) -> Result<Self> {
         let inputs = model.inputs();
         let mut differ = Aligned::default();
+        if set.columns().cells.is_some() {
+            inputs.steps.apply(set.to_mut())?;
+        }
         if !set.columns().same(&inputs.columns) {
             let names = inputs.given();
             differ = set.to_mut().align(&Columns { names: names.to_vec(), ..inputs.columns.clone() })?;

@@ -6,6 +6,7 @@ use crate::data::{Filled, Missing, split};
 use crate::error::{Error, Result};
 use crate::metric::{Convention, Metric};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// What a method is fitted on.
 pub struct Training<'a, T: Task> {
@@ -84,14 +85,14 @@ impl<'a, T: Task> Training<'a, T> {
         Self { filled: self.filled.clone(), ..*self }
     }
 
-    /// The transforms of columns that the rows of the training units teach.
-    pub(crate) fn transforms(&self, how: Transform, categories: &[String]) -> Transforms {
+    /// The transforms of columns that the rows of the training units teach; those that steps `made` have none.
+    pub(crate) fn transforms(&self, how: Transform, categories: &[String], made: &Range<usize>) -> Transforms {
         let rows = self.train.iter().flat_map(|&unit| self.set.span(unit as usize)).map(|row| row as u32);
         match how {
             Transform::None => Transforms::default(),
             how => {
                 let learned = Transforms::learn(how, self.set.features(), &rows.collect::<Vec<u32>>());
-                learned.without(|j| categories.contains(&self.set.columns().names[j]))
+                learned.without(|j| made.contains(&j) || categories.contains(&self.set.columns().names[j]))
             }
         }
     }

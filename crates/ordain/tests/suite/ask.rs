@@ -27,6 +27,7 @@ fn model(random: &mut Random, n: usize, c: usize, sigma: f64, trainer: Trainer) 
             columns: Columns::named(vec![]),
             missing: Missing::Error,
             means: None,
+            steps: Default::default(),
             transforms: Transforms::default(),
             scale: Scale::None,
             global: None,

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// Modules from the ground up, with the modules that each may use.
-const MAY_USE: [(&str, &[&str]); 23] = [
+const MAY_USE: [(&str, &[&str]); 24] = [
     ("error", &[]),
     ("random", &[]),
     ("pieces", &[]),
@@ -21,7 +21,8 @@ const MAY_USE: [(&str, &[&str]); 23] = [
     ("risk", &["error", "matrix", "pieces", "traits"]),
     ("solver", &["error", "matrix", "random", "kernel", "tree", "traits", "risk"]),
     ("metric", &["error", "random", "data"]),
-    ("task", &["error", "traits", "data", "solver", "metric"]),
+    ("features", &["error", "matrix", "data"]),
+    ("task", &["error", "traits", "data", "features", "solver", "metric"]),
     (
         "method",
         &[
@@ -51,6 +52,7 @@ const MAY_USE: [(&str, &[&str]); 23] = [
             "random",
             "traits",
             "data",
+            "features",
             "kernel",
             "structure",
             "tree",
@@ -71,6 +73,7 @@ const MAY_USE: [(&str, &[&str]); 23] = [
             "ask",
             "error",
             "data",
+            "features",
             "kernel",
             "labelling",
             "link",

@@ -47,6 +47,7 @@ mod star;
 mod star_optimisers;
 mod star_sum;
 mod star_training;
+mod steps;
 mod tables;
 mod tag_metrics;
 mod tagging_data;

@@ -9,7 +9,7 @@ use crate::data::labels::set::Lists;
 use crate::data::sniff::kind;
 use crate::data::strings::short;
 use crate::data::table::{Format, Roles};
-use crate::data::{Columns, LabelSet, Strings};
+use crate::data::{Columns, LabelSet, Strings, Texts};
 use crate::error::{Error, Result, Way};
 use crate::matrix::Features;
 use std::collections::{HashMap, HashSet};
@@ -34,6 +34,8 @@ pub struct LabelReading {
     pub roles: Roles,
     /// The features of a model for which a file is read; its roles are those of the model.
     pub model: Option<Vec<String>>,
+    /// Where cells that are no numbers are kept.
+    pub texts: Texts,
 }
 
 impl LabelReading {

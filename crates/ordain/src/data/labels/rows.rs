@@ -31,9 +31,9 @@ pub(in crate::data) fn read(path: &Path, format: Format, reading: &LabelReading)
         Labels::Names(column) | Labels::Category(column) => vec![*column],
         Labels::None => vec![],
     };
-    let found = finding.find(&[Role::Item], &taken)?;
+    let found = finding.find(&[Role::Item], &taken)?.in_table(rows.is_text());
     let id = found.get(Role::Item);
-    let names = rows.select(&found.features, &[&taken[..], &found.others()].concat())?;
+    let names = found.with_cells(rows.select(&found.features, &[&taken[..], &found.others()].concat())?);
     let mut known: HashMap<String, u32> = vocabulary.iter().cloned().zip(0..).collect();
     let (mut values, mut items) = (vec![], Strings::default());
     let (mut yes, mut unknown, mut row) = (Lists::default(), Lists::default(), (vec![], vec![]));
@@ -47,6 +47,7 @@ pub(in crate::data) fn read(path: &Path, format: Format, reading: &LabelReading)
             }
             _ => error,
         })?;
+        found.push_cells(&record, &reading.texts, &mut values)?;
         row.0.clear();
         row.1.clear();
         match &labels {
@@ -89,7 +90,7 @@ pub(in crate::data) fn read(path: &Path, format: Format, reading: &LabelReading)
     let coarse = rows.coarse().into_iter().map(|j| names[j].clone()).collect();
     Ok(Part {
         features: Features::Dense(Matrix::new(values, names.len())),
-        columns: Columns { roles: found.roles, coarse, ..Columns::of(names) },
+        columns: Columns { cells: found.cells(&reading.texts), roles: found.roles, coarse, ..Columns::of(names) },
         loose: false,
         labels: vocabulary,
         fixed: matches!(labels, Labels::Columns(_)),

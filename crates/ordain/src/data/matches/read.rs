@@ -6,7 +6,7 @@ use crate::data::matches::rows;
 use crate::data::sniff::{column_names, kind};
 use crate::data::strings::short;
 use crate::data::table::{Format, Roles, Table, shown};
-use crate::data::{Columns, MatchSet, Missing, PointFeature, Problem};
+use crate::data::{Columns, MatchSet, Missing, PointFeature, Problem, Texts};
 use crate::error::{Error, Result};
 use crate::matrix::Features;
 use std::collections::{HashMap, HashSet};
@@ -62,6 +62,8 @@ pub struct MatchReading {
     pub roles: Roles,
     /// The features of a model for which a file is read; its roles are those of the model.
     pub model: Option<Vec<String>>,
+    /// Where cells that are no numbers are kept.
+    pub texts: Texts,
 }
 
 /// What one file holds.

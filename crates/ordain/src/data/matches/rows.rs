@@ -24,12 +24,13 @@ pub(in crate::data) fn has_edges(header: &[String], reading: &MatchReading) -> b
 pub(in crate::data) fn read(path: &Path, mut table: Table, reading: &MatchReading) -> Result<Part> {
     let keep_missing = reading.missing != Missing::Error;
     let finding = Finding { path, header: &table.header, roles: &reading.roles, model: reading.model.as_deref() };
-    let found = finding.find(&[Role::Problem, Role::Left, Role::Right, Role::Matched], &[])?;
+    let roles = [Role::Problem, Role::Left, Role::Right, Role::Matched];
+    let found = finding.find(&roles, &[])?.in_table(table.is_text());
     let (problem, matched) = (found.get(Role::Problem), found.get(Role::Matched));
     let (Some(left), Some(right)) = (found.get(Role::Left), found.get(Role::Right)) else {
         return Err(crate::data::matches::read::no_format(path, &table.header));
     };
-    let names = table.select(&found.features, &found.others())?;
+    let names = found.with_cells(table.select(&found.features, &found.others())?);
     if let Some(twice) = names.iter().find(|name| SPECIAL.iter().any(|special| name.eq_ignore_ascii_case(special))) {
         let found = format!("{:?} twice", short(twice));
         return Err(Error::Content { path: path.into(), expected: "each column name once".into(), found });
@@ -60,6 +61,7 @@ pub(in crate::data) fn read(path: &Path, mut table: Table, reading: &MatchReadin
         rows.push(&name, &id(left)?, &id(right)?, truth);
         lines.push(record.line());
         record.features(keep_missing, &mut values)?;
+        found.push_cells(&record, &reading.texts, &mut values)?;
         if rows.len() > u32::MAX as usize {
             let (expected, found) = ("at most 4294967295 edges".into(), "more".into());
             return Err(Error::Content { path: path.into(), expected, found });
@@ -72,7 +74,7 @@ pub(in crate::data) fn read(path: &Path, mut table: Table, reading: &MatchReadin
         features.permute_rows(&order);
     }
     let coarse = table.coarse().into_iter().map(|j| names[j].clone()).collect();
-    let columns = Columns { roles: found.roles, coarse, ..Columns::of(names) };
+    let columns = Columns { cells: found.cells(&reading.texts), roles: found.roles, coarse, ..Columns::of(names) };
     Ok(Part { features, columns, problems, named, splits: None })
 }
 

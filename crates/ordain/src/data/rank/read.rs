@@ -7,7 +7,7 @@ use crate::data::rank::rows;
 use crate::data::source::{Source, plain_name, read_lines};
 use crate::data::strings::{Strings, short};
 use crate::data::table::{Format, Roles};
-use crate::data::{Columns, Missing, RankSet};
+use crate::data::{Cells, Columns, Missing, RankSet, Texts};
 use crate::error::{Error, Result};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -33,6 +33,8 @@ pub struct RankReading {
     pub links: Option<PathBuf>,
     /// A file with the score that each row starts from, one per line in the order of the rows.
     pub start: Option<PathBuf>,
+    /// Where cells that are no numbers are kept.
+    pub texts: Texts,
 }
 
 impl RankReading {
@@ -111,6 +113,8 @@ pub(in crate::data) struct Builder {
     roles: Roles,
     /// Features of tables that lose much in single precision; those of text are known by their indices.
     pub(in crate::data) coarse: Vec<String>,
+    /// Columns whose cells are no numbers.
+    pub(in crate::data) cells: Option<Cells>,
     numbered: bool,
     documents: Strings,
     queries: Vec<String>,
@@ -352,7 +356,7 @@ impl Builder {
             return Err(Error::Content { path, expected: "features".into(), found: "rows without any".into() });
         }
         let columns = match self.table {
-            Some(names) => Columns { roles: self.roles, coarse: self.coarse, ..Columns::of(names) },
+            Some(names) => Columns { roles: self.roles, coarse: self.coarse, cells: self.cells, ..Columns::of(names) },
             None => Columns::of_indices(&ids, &self.header, &coarse),
         };
         let mut seen = HashSet::new();

@@ -126,6 +126,11 @@ impl Table {
         }
     }
 
+    /// Whether it is text, in which a vector is a cell; elsewhere it is a column of numbers for each place.
+    pub(in crate::data) fn is_text(&self) -> bool {
+        matches!(self.body, Body::Text(_))
+    }
+
     /// The features, by their place among them, whose values lose more in single precision than they should; at the end.
     pub(in crate::data) fn coarse(&self) -> Vec<usize> {
         let losses = match &self.body {

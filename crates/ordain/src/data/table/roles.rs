@@ -1,5 +1,7 @@
 //! Which column of a table means what.
 
+use super::Row;
+use crate::data::cells::{Cells, Input, Kind, Texts};
 use crate::data::columns::once;
 use crate::data::strings::short;
 use crate::error::{Error, Result, Way};
@@ -60,6 +62,9 @@ pub struct Roles {
     /// The features; without them all columns that nobody named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub features: Option<Vec<String>>,
+    /// Columns whose cells are no numbers, and what they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<Input>,
 }
 
 /// What a column can mean.
@@ -176,6 +181,11 @@ impl Roles {
             Some(("ignore", extra.clone(), model.ignore.join(",")))
         })
         .or_else(|| {
+            let extra = self.inputs.iter().find(|input| !model.inputs.contains(input))?;
+            let known: Vec<String> = model.inputs.iter().map(ToString::to_string).collect();
+            Some(("input", extra.to_string(), known.join(",")))
+        })
+        .or_else(|| {
             let (given, known) = (self.features.as_ref()?, model.features.clone().unwrap_or_default());
             (*given != known).then(|| ("features", given.join(","), known.join(",")))
         })
@@ -193,14 +203,48 @@ pub(in crate::data) struct Found {
     places: Vec<(Role, usize)>,
     /// Columns that are features, in the order of the table.
     pub(in crate::data) features: Vec<usize>,
+    /// Columns whose cells are no numbers.
+    pub(in crate::data) inputs: Vec<(usize, Input)>,
     /// The roles whose columns do not have their usual names, as a model keeps them.
     pub(in crate::data) roles: Roles,
 }
 
 impl Found {
+    /// The same where vectors are columns of numbers already.
+    pub(in crate::data) fn in_table(mut self, is_text: bool) -> Self {
+        if !is_text {
+            let vectors = self.inputs.extract_if(.., |(_, input)| input.kind == Kind::Vector);
+            self.features.extend(vectors.map(|(column, _)| column).collect::<Vec<_>>());
+            self.features.sort_unstable();
+        }
+        self
+    }
+
+    /// The names of the features and of the columns whose cells are no numbers, behind them.
+    pub(in crate::data) fn with_cells(&self, mut names: Vec<String>) -> Vec<String> {
+        names.extend(self.inputs.iter().map(|(_, input)| input.column.clone()));
+        names
+    }
+
+    /// Keeps the cells of a row that are no numbers, and adds their places to its features.
+    pub(in crate::data) fn push_cells(&self, row: &Row, texts: &Texts, values: &mut Vec<f32>) -> Result<()> {
+        for (column, _) in &self.inputs {
+            let cell =
+                row.word(*column).ok_or_else(|| row.refuse(*column, "text in UTF-8 (save the file as UTF-8)"))?;
+            values.push(texts.push(&cell)?);
+        }
+        Ok(())
+    }
+
+    /// What is known of the cells.
+    pub(in crate::data) fn cells(&self, texts: &Texts) -> Option<Cells> {
+        let inputs: Vec<Input> = self.inputs.iter().map(|(_, input)| input.clone()).collect();
+        (!inputs.is_empty()).then(|| Cells { inputs, texts: texts.clone() })
+    }
+
     /// The columns that have a role.
     pub(in crate::data) fn others(&self) -> Vec<usize> {
-        self.places.iter().map(|(_, column)| *column).collect()
+        self.places.iter().map(|(_, column)| *column).chain(self.inputs.iter().map(|(column, _)| *column)).collect()
     }
 
     pub(in crate::data) fn get(&self, role: Role) -> Option<usize> {
@@ -236,8 +280,28 @@ impl Finding<'_> {
         once(self.path, "column", self.header)?;
         let of_model = self.model.unwrap_or_default().iter().chain(self.roles.features.iter().flatten());
         let of_model: HashSet<&str> = of_model.chain(&self.roles.ignore).map(String::as_str).collect();
-        let free = |j: usize| !of_model.contains(self.header[j].as_str()) && !taken.contains(&j);
-        let mut found = Found { places: vec![], features: vec![], roles: Roles::default() };
+        let told: HashSet<&str> = self.roles.inputs.iter().map(|input| input.column.as_str()).collect();
+        let free = |j: usize| {
+            let name = self.header[j].as_str();
+            !of_model.contains(name) && !told.contains(name) && !taken.contains(&j)
+        };
+        let mut found = Found { places: vec![], features: vec![], inputs: vec![], roles: Roles::default() };
+        let (mut inputs, mut numbers): (Vec<(usize, Input)>, Vec<usize>) = (vec![], vec![]);
+        for input in &self.roles.inputs {
+            let column = self.column(&input.column, "input")?;
+            if inputs.iter().any(|(own, _)| *own == column) || numbers.contains(&column) {
+                return Err(Error::Content {
+                    path: self.path.into(),
+                    expected: "one meaning of a column".into(),
+                    found: format!("{:?} as an input twice", short(&input.column)),
+                });
+            }
+            match input.kind {
+                Kind::Number => numbers.push(column),
+                _ => inputs.push((column, input.clone())),
+            }
+        }
+        let is_input = |j: usize| inputs.iter().any(|(column, _)| *column == j);
         for &role in wanted {
             let named = self.roles.get(role).filter(|name| self.model.is_none() || self.header.contains(name));
             let column = match named {
@@ -274,7 +338,9 @@ impl Finding<'_> {
         found.features = match &self.roles.features {
             Some(names) => {
                 let columns = names.iter().map(|name| self.column(name, "features")).collect::<Result<Vec<usize>>>()?;
-                match columns.iter().find(|&&j| is_role(j)) {
+                let more: Vec<usize> = numbers.iter().filter(|j| !columns.contains(j)).copied().collect();
+                let columns = [columns, more].concat();
+                match columns.iter().find(|&&j| is_role(j) || is_input(j)) {
                     None => columns,
                     Some(&j) => {
                         return Err(Error::Content {
@@ -285,10 +351,19 @@ impl Finding<'_> {
                     }
                 }
             }
-            None => (0..self.header.len()).filter(|&j| !is_role(j) && !ignored.contains(&j)).collect(),
+            None => (0..self.header.len()).filter(|&j| !is_role(j) && !is_input(j) && !ignored.contains(&j)).collect(),
         };
         found.roles.ignore.clone_from(&self.roles.ignore);
         found.roles.features.clone_from(&self.roles.features);
+        found.roles.inputs.clone_from(&self.roles.inputs);
+        if let Some((j, input)) = inputs.iter().find(|(j, _)| is_role(*j)) {
+            return Err(Error::Content {
+                path: self.path.into(),
+                expected: "one meaning of a column".into(),
+                found: format!("{:?} as {} and as something else", short(&self.header[*j]), input.kind.name()),
+            });
+        }
+        found.inputs = inputs;
         Ok(found)
     }
 }

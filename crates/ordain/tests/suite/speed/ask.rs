@@ -23,6 +23,7 @@ fn model(random: &mut Random, trainer: Trainer) -> Annotator {
             columns: Columns::named(vec![]),
             missing: Missing::Error,
             means: None,
+            steps: Default::default(),
             transforms: Transforms::default(),
             scale: Scale::None,
             global: None,
