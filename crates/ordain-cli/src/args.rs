@@ -62,6 +62,8 @@ pub(crate) enum Command {
     Link(Link),
     /// Make up data to try things on
     Make(Make),
+    /// Turn pictures, sequences of frames or tensors into a table of features
+    Features(Features),
     /// Make data, train, compare and write a report: nothing else is needed
     Demo(Demo),
     /// Print a completion script for a shell
@@ -666,6 +668,55 @@ pub(crate) struct Make {
 pub(crate) enum MakeArg {
     /// Two registers of people to link: left.csv, right.csv, known.csv (some matches) and truth.csv (all)
     Linkage,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Features {
+    /// Folders of pictures (PNG, JPEG, GIF, BMP, WebP), also in folders below, which become categories; single pictures; with --tensor folders of frames, or one .npy array whose first dimension counts the samples
+    #[arg(required = true)]
+    pub(crate) input: Vec<PathBuf>,
+    /// The table to write, .csv or .tsv, then .gz or .zst to pack it; - is standard output
+    #[arg(short, long, value_name = "TABLE")]
+    pub(crate) output: PathBuf,
+    /// Colour histogram of N bins, N/8 of hue x 2 of saturation x 4 of value
+    #[arg(long, value_name = "N", help_heading = "Features")]
+    pub(crate) colour: Option<usize>,
+    /// Mean colour (Y, Cb, Cr) of each cell of the grid
+    #[arg(long, help_heading = "Features")]
+    pub(crate) layout: bool,
+    /// Pixels on edges in each of N directions, in each cell of the grid
+    #[arg(long, value_name = "N", help_heading = "Features")]
+    pub(crate) edges: Option<usize>,
+    /// Histogram of gradients of N directions, in each cell of the grid
+    #[arg(long, value_name = "N", help_heading = "Features")]
+    pub(crate) gradients: Option<usize>,
+    /// Shape of a silhouette: Fourier descriptors, moments, proportions
+    #[arg(long, help_heading = "Features")]
+    pub(crate) shape: bool,
+    /// Fisher vector of N Gaussians, learned from the pictures
+    #[arg(long, value_name = "N", help_heading = "Features")]
+    pub(crate) fisher: Option<usize>,
+    /// Cells of the grid each way [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Features")]
+    pub(crate) grid: Option<usize>,
+    /// Divide counts of pixels by the number of pixels: for pictures of different sizes
+    #[arg(long, help_heading = "Features")]
+    pub(crate) shares: bool,
+    /// Reduce sequences or tensors to this size in every dimension but that of the samples, as in 5x5x4
+    #[arg(long, value_name = "AxBxC", help_heading = "Features", conflicts_with_all = ["colour", "layout", "edges", "gradients", "shape", "fisher", "grid", "shares"])]
+    pub(crate) tensor: Option<String>,
+    /// Frames are reduced to this many pixels each way
+    #[arg(long, value_name = "N", default_value_t = 40, requires = "tensor", help_heading = "Features", value_parser = clap::value_parser!(u32).range(1..=512))]
+    pub(crate) side: u32,
+    /// Keep what was learned (by --fisher or --tensor) in this file, for other pictures
+    #[arg(long, value_name = "FILE", help_heading = "Features")]
+    pub(crate) keep: Option<PathBuf>,
+    /// Take the features and what was learned for them from a file of --keep
+    #[arg(long, value_name = "FILE", help_heading = "Features", conflicts_with_all = ["colour", "layout", "edges", "gradients", "shape", "fisher", "grid", "shares", "tensor", "keep"])]
+    pub(crate) learned: Option<PathBuf>,
+    /// Seed of what is drawn at random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
 }
 
 #[derive(Args, Debug)]

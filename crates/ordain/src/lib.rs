@@ -55,6 +55,7 @@ pub mod matrix;
 pub mod method;
 pub mod metric;
 pub mod model_file;
+pub mod picture;
 pub mod pieces;
 pub mod random;
 pub mod risk;

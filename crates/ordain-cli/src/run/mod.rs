@@ -6,6 +6,7 @@ mod convert;
 mod demo;
 mod evaluate;
 mod explain;
+mod features;
 mod files;
 mod fit;
 mod inspect;
@@ -61,6 +62,7 @@ fn command_of(cli: Cli, mut command: clap::Command, screen: &Screen) -> Result<(
         Command::Ask(args) => ask::run(&args, screen),
         Command::Link(args) => link::run(&args, screen),
         Command::Make(args) => make::run(&args, screen),
+        Command::Features(args) => features::run(&args, screen),
         Command::Demo(args) => demo::run(&args, screen),
         Command::Completions { shell } => {
             let mut text = vec![];

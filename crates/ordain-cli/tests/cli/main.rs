@@ -28,6 +28,7 @@ mod matches;
 mod matching_gates;
 mod missing;
 mod orders;
+mod pictures;
 mod predict;
 mod questions;
 mod shell;

@@ -13,8 +13,11 @@ mod layout;
 mod losses;
 mod matches;
 mod notes;
+mod npy;
 mod number;
 mod packing;
+#[cfg(feature = "pictures")]
+pub mod pictures;
 mod rank;
 mod records;
 pub mod scale;

@@ -5,13 +5,14 @@ use std::fs;
 use std::path::Path;
 
 /// Modules from the ground up, with the modules that each may use.
-const MAY_USE: [(&str, &[&str]); 24] = [
+const MAY_USE: [(&str, &[&str]); 25] = [
     ("error", &[]),
     ("random", &[]),
     ("pieces", &[]),
     ("matrix", &["error"]),
     ("traits", &["error", "matrix", "pieces"]),
-    ("data", &["error", "matrix", "random", "pieces"]),
+    ("picture", &["error", "matrix", "random"]),
+    ("data", &["error", "matrix", "random", "pieces", "picture"]),
     ("kernel", &["error", "matrix", "random"]),
     ("structure", &["error", "random"]),
     ("tree", &["error", "matrix", "random"]),
@@ -81,6 +82,7 @@ const MAY_USE: [(&str, &[&str]); 24] = [
             "method",
             "metric",
             "model_file",
+            "picture",
             "pieces",
             "random",
             "risk",

@@ -34,6 +34,7 @@ mod networks;
 mod papers;
 mod partial_matchings;
 mod permanents;
+mod pictures;
 mod quadrank;
 mod quadratic;
 mod ranking;

@@ -1,6 +1,7 @@
 //! A kernel that is given: a Gram matrix with a row per item and a column per training item, from `.npy` or a table.
 
-use crate::data::source::{extension, read_whole};
+use crate::data::npy::Array;
+use crate::data::source::extension;
 use crate::data::table::{Format, Table};
 use crate::data::{Columns, LabelSet};
 use crate::error::{Error, Result};
@@ -108,50 +109,15 @@ fn table(path: &Path) -> Result<Gram> {
 
 /// A matrix as NumPy writes it.
 fn npy(path: &Path) -> Result<Gram> {
-    let bytes = read_whole(path)?;
-    let wrong = |expected: &str, found: String| Error::Content { path: path.into(), expected: expected.into(), found };
-    let cut = || wrong("a whole .npy file", format!("{} bytes", bytes.len()));
-    if !bytes.starts_with(b"\x93NUMPY") {
-        return Err(wrong("a .npy file, which begins with \\x93NUMPY", "another beginning".into()));
+    let array = Array::read(path)?;
+    match array.shape[..] {
+        [m, n] => Ok(Gram { rows: None, columns: None, values: array.values, shape: [m, n] }),
+        _ => Err(Error::Content {
+            path: path.into(),
+            expected: "a matrix of two dimensions".into(),
+            found: format!("{} dimensions", array.shape.len()),
+        }),
     }
-    // versions 2 and 3 have a longer field for the length of the header
-    let wide = *bytes.get(6).ok_or_else(cut)? > 1;
-    let size = bytes.get(8..if wide { 12 } else { 10 }).ok_or_else(cut)?;
-    let length = size.iter().rev().fold(0usize, |sum, &byte| sum << 8 | usize::from(byte));
-    let start = 8 + size.len();
-    let end = start.checked_add(length).ok_or_else(cut)?;
-    let header = String::from_utf8_lossy(bytes.get(start..end).ok_or_else(cut)?).replace(' ', "");
-    let field = |name: &str| header.split(&format!("'{name}':")).nth(1);
-    let odd = || wrong("a matrix of two dimensions, of numbers f4 or f8", header.trim().into());
-    let kind = field("descr").and_then(|rest| rest.split('\'').nth(1)).ok_or_else(odd)?;
-    let fortran = field("fortran_order").ok_or_else(odd)?.starts_with("True");
-    let shape = field("shape").and_then(|rest| rest.strip_prefix('(')?.split(')').next()).ok_or_else(odd)?;
-    let shape: Vec<usize> = shape.split(',').filter_map(|n| n.parse().ok()).collect();
-    let [m, n] = shape[..] else { return Err(odd()) };
-    let width = match kind {
-        "<f4" | ">f4" => 4,
-        "<f8" | ">f8" => 8,
-        _ => return Err(odd()),
-    };
-    let all = m.checked_mul(n).and_then(|all| all.checked_mul(width)).ok_or_else(cut)?;
-    let data = &bytes[end..];
-    if data.len() != all {
-        return Err(wrong(&format!("{all} bytes of numbers"), data.len().to_string()));
-    }
-    let big = kind.starts_with('>');
-    let read = |at: usize| -> f32 {
-        let mut own = [0u8; 8];
-        own[..width].copy_from_slice(&data[at * width..(at + 1) * width]);
-        if big {
-            own[..width].reverse();
-        }
-        match width {
-            4 => f32::from_le_bytes([own[0], own[1], own[2], own[3]]),
-            _ => f64::from_le_bytes(own) as f32,
-        }
-    };
-    let place = |at: usize| if fortran { at % n * m + at / n } else { at };
-    Ok(Gram { rows: None, columns: None, values: (0..m * n).map(|at| read(place(at))).collect(), shape: [m, n] })
 }
 
 #[cfg(test)]

@@ -5,10 +5,9 @@ use crate::data::matches::points::{self, FRAMES, Names, SIDES};
 use crate::data::matches::read::format;
 use crate::data::matches::rows::SPECIAL;
 use crate::data::matches::shape_context::{BINS, shape_contexts};
-use crate::data::source::extension;
 use crate::data::strings::short;
 use crate::data::table::Table;
-use crate::data::table::csv::{check_writable, headed};
+use crate::data::table::csv::{check_writable, headed, table_name};
 use crate::data::{MatchSet, Missing, Truth};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
@@ -124,18 +123,4 @@ pub fn write_contexts(points: &Path, path: &Path) -> Result<usize> {
         out.flush()
     })?;
     Ok(read.clouds.iter().map(|cloud| cloud.ids.len()).sum())
-}
-
-/// The separator that the name of a file asks for; `-` is CSV.
-fn table_name(path: &Path) -> Result<u8> {
-    match extension(path).as_str() {
-        "csv" => Ok(b','),
-        "tsv" => Ok(b'\t'),
-        _ if path.as_os_str() == "-" => Ok(b','),
-        other => Err(Error::Content {
-            path: path.into(),
-            expected: "a name that ends in .csv or .tsv, then .gz or .zst to pack it".into(),
-            found: if other.is_empty() { "none of them".into() } else { format!(".{other}") },
-        }),
-    }
 }

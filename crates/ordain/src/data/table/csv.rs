@@ -11,7 +11,7 @@ use super::no_feature;
 use crate::data::losses::Loss;
 use crate::data::notes::max_line;
 use crate::data::number::{self, Value};
-use crate::data::source::{NO_CONTROL, Source, control, control_name};
+use crate::data::source::{NO_CONTROL, Source, control, control_name, extension};
 use crate::data::strings::short;
 use crate::error::{Error, Result, Way};
 use std::borrow::Cow;
@@ -98,6 +98,20 @@ pub(in crate::data) fn separator(text: &[u8], usual: u8) -> (u8, usize) {
     }
     let count = |sign: u8| signs.iter().position(|&s| s == sign).map_or(0, |at| counts[at]);
     (signs.into_iter().fold(usual, |best, sign| if count(sign) > count(best) { sign } else { best }), from)
+}
+
+/// The separator that the name of a file asks for; `-` is CSV.
+pub(in crate::data) fn table_name(path: &Path) -> Result<u8> {
+    match extension(path).as_str() {
+        "csv" => Ok(b','),
+        "tsv" => Ok(b'\t'),
+        _ if path.as_os_str() == "-" => Ok(b','),
+        other => Err(Error::Content {
+            path: path.into(),
+            expected: "a name that ends in .csv or .tsv, then .gz or .zst to pack it".into(),
+            found: if other.is_empty() { "none of them".into() } else { format!(".{other}") },
+        }),
+    }
 }
 
 /// A writer of rows behind a header. Where a name holds a separator that is not the one of the table, all names are quoted,
