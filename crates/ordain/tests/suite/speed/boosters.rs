@@ -26,9 +26,9 @@ fn beside(name: &str, set: &RankSet) {
             println!("{method}, {name}, 3 rounds: {:.1} ms, plain {:.0} ms", fast * 1e3, slow * 1e3);
             at_least(&format!("{method} beside a loop over pairs, {name}"), slow / fast, 10.0);
         }
-        let fast = fastest(5, || drop(black_box(fit("adarank[rounds=5,transform=none]", set))));
-        let slow = seconds(|| drop(black_box(plain_adarank(set, &minmax(set), 5))));
-        println!("adarank, {name}, 5 rounds: {:.1} ms, plain {:.0} ms", fast * 1e3, slow * 1e3);
+        let fast = fastest(5, || drop(black_box(fit("adarank[rounds=20,transform=none]", set))));
+        let slow = seconds(|| drop(black_box(plain_adarank(set, &minmax(set), 20))));
+        println!("adarank, {name}, 20 rounds: {:.1} ms, plain {:.0} ms", fast * 1e3, slow * 1e3);
         at_least(&format!("adarank beside a loop over pairs, {name}"), slow / fast, 10.0);
     });
 }
