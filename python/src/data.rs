@@ -97,7 +97,7 @@ pub(crate) struct Named {
 impl Named {
     pub(crate) fn roles(&self) -> Roles {
         let Self { label, query, id, weight, problem, left, right, matched, ignore, features } = self.clone();
-        Roles { label, query, id, weight, problem, left, right, matched, ignore, features }
+        Roles { label, query, id, weight, problem, left, right, matched, ignore, features, ..Roles::default() }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Folders of pictures and of frames, tensors in `.npy` files, and tables of what they are turned into.
 
+use super::atomic::write_whole;
 use super::npy::Array;
-use super::source::{extension, read_whole, write_whole};
+use super::source::{extension, read_whole};
 use super::table::csv::{check_writable, headed, table_name};
 use crate::error::{Error, Interrupt, Result};
 use crate::picture::tensor::Reduction;

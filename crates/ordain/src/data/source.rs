@@ -339,7 +339,6 @@ pub(in crate::data) fn extension(path: &Path) -> String {
 mod tests {
     use super::*;
     use crate::data::write_whole;
-    use std::io::Write;
 
     #[test]
     fn blocks_end_at_lines_whatever_the_packing() {

@@ -280,9 +280,9 @@ impl Mixture {
                 sums.likelihood += self.shares(point, &constants, &mut shares);
                 for (c, share) in shares.iter().enumerate().filter(|(_, share)| **share > 1e-12) {
                     sums.shares[c] += share;
-                    for j in 0..d {
-                        sums.first[c * d + j] += share * point[j];
-                        sums.second[c * d + j] += share * point[j] * point[j];
+                    for (at, x) in (c * d..).zip(point) {
+                        sums.first[at] += share * x;
+                        sums.second[at] += share * x * x;
                     }
                 }
             }
@@ -308,11 +308,11 @@ impl Mixture {
             if share < 1.0 {
                 continue;
             }
-            for j in 0..d {
-                let mean = sums.first[c * d + j] / share;
-                let variance = sums.second[c * d + j] / share - mean * mean;
-                self.means[c * d + j] = mean;
-                self.deviations[c * d + j] = variance.max(0.0).sqrt().max(0.1 * all[j]);
+            for (at, deviation) in (c * d..).zip(all) {
+                let mean = sums.first[at] / share;
+                let variance = sums.second[at] / share - mean * mean;
+                self.means[at] = mean;
+                self.deviations[at] = variance.max(0.0).sqrt().max(0.1 * deviation);
             }
         }
         let total: f64 = self.weights.iter().sum();

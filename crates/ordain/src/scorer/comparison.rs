@@ -292,6 +292,7 @@ mod tests {
         net.meet(&all[..h], &all[h..], &mut meeting);
         let by = [-2.0 * (1.0 - meeting.out[0]), 2.0 * meeting.out[1]];
         net.pull_back(&rows[..d], &rows[d..2 * d], &meeting, by, &mut grad);
+        #[allow(clippy::needless_range_loop)] // number i is moved
         for i in 0..grad.len() {
             let at = |step: f64| {
                 let mut moved = net.clone();

@@ -293,7 +293,8 @@ fn fields_are_checked_behind_a_right_checksum() {
     let mut suite = Suite::new();
     let (_, truth) = small();
     let (json, tensors) = parts(&model_file::to_bytes(&truth));
-    let forged: [(&str, fn(&mut Value)); 6] = [
+    type Forge = fn(&mut Value);
+    let forged: [(&str, Forge); 6] = [
         ("method", |header| header["method"] = "nonsense".into()),
         ("format", |header| header["format"] = 0.into()),
         ("lambda", |header| header["settings"]["lambda"] = (-5).into()),

@@ -105,6 +105,7 @@ impl Suite {
     }
 
     /// Ends the suite: no case may have failed.
+    #[allow(clippy::print_stdout)] // the counts are what a soak is for
     pub(crate) fn finish(self) {
         let (tried, refused) = (self.cases, REFUSED.load(Ordering::SeqCst) - self.refused);
         println!("inputs: tried {tried} refused {refused} accepted {}", tried.saturating_sub(refused));

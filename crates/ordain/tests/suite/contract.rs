@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A line for each method, in the settings that differ in kind.
-const METHODS: [&str; 36] = [
+const METHODS: [&str; 44] = [
     "ranksvm",
     "ranksvm[weight=pair]",
     "ranksvm[scale=none,lambda=0.1]",

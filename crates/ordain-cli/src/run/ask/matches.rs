@@ -173,7 +173,7 @@ impl<'a> Asker for Pairs<'a> {
                 } else {
                     let probability = probability.map_or(String::new(), |p| format!("{p:.6}"));
                     let answered = if answered { "yes" } else { "" };
-                    let (unit, left, right) = (name(&self.set.problem(p).name), name(&left), name(&right));
+                    let (unit, left, right) = (name(&self.set.problem(p).name), name(left), name(right));
                     writeln!(text, "{unit}\t{left}\t{right}\t{probability}\t{answered}")?;
                 }
             }

@@ -152,10 +152,13 @@ impl Job<'_> {
     }
 }
 
+/// A stump with its factor and what it gains.
+pub(super) type Weighed = (Stump, f64, f64);
+
 /// What finds the next stump.
 pub(super) trait Weak: Send + Sync {
     /// The loss at these scores, and the stump that lowers it with its factor and what it gains; no stump where nothing is left to gain.
-    fn next(&mut self, stumps: &Stumps, scores: &[f64]) -> Result<(f64, Option<(Stump, f64, f64)>)>;
+    fn next(&mut self, stumps: &Stumps, scores: &[f64]) -> Result<(f64, Option<Weighed>)>;
     /// The number of examples.
     fn examples(&self) -> f64;
 }

@@ -115,11 +115,11 @@ fn times(a: Lanes, b: Lanes) -> Lanes {
 #[inline(always)]
 fn products<const K: usize, const S: usize>(w: [Lanes; K]) -> [Lanes; S] {
     let mut of = [[1.0; LANES]; S];
-    for j in 0..K {
+    for (j, w) in w.into_iter().enumerate() {
         let bit = 1 << j;
-        of[bit] = w[j];
+        of[bit] = w;
         for set in 1..bit {
-            of[bit | set] = times(of[set], w[j]);
+            of[bit | set] = times(of[set], w);
         }
     }
     of
@@ -127,6 +127,7 @@ fn products<const K: usize, const S: usize>(w: [Lanes; K]) -> [Lanes; S] {
 
 /// `P_B` of all sets of places.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // leaf i of all rows at once
 fn power_sums<const K: usize, const S: usize>(rows: &[Lanes], blocks: usize) -> [f64; S] {
     let rows: [&[Lanes]; K] = std::array::from_fn(|j| &rows[j * blocks..(j + 1) * blocks]);
     let mut sums = [[0.0; LANES]; S];
