@@ -84,7 +84,7 @@ impl Step {
                 let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
                 cells.filter(|cell| !cell.is_empty()).for_each(|cell| *counts.entry(cell).or_default() += 1);
                 let mut values: Vec<(&str, usize)> = counts.into_iter().collect();
-                values.sort_by_key(|value| std::cmp::Reverse(value.1)); // of equals by name
+                values.sort_by_key(|&(_, count)| std::cmp::Reverse(count)); // of equals by name
                 values.truncate(setting(input, "most").unwrap_or(VALUES).max(1));
                 Self::Category(values.into_iter().map(|(value, _)| value.to_owned()).collect())
             }

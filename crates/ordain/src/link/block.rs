@@ -115,13 +115,13 @@ pub(super) fn key(word: &str, key: Key) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// Pairs of records, ascending, and what each rule found.
-type Paired = (Vec<(u32, u32)>, Vec<Found>);
+/// Pairs of records, and what each rule found.
+pub(super) type Blocked = (Vec<(u32, u32)>, Vec<Found>);
 
 /// The pairs of all rules, ascending, and what each rule found.
 ///
 /// Cost: O(records) for each rule and O(pairs · log pairs) for all.
-pub(super) fn pairs(rules: &[Rule], fields: &[Field], sizes: [usize; 2]) -> Result<Paired> {
+pub(super) fn pairs(rules: &[Rule], fields: &[Field], sizes: [usize; 2]) -> Result<Blocked> {
     let (mut all, mut found): (Vec<u64>, Vec<Found>) = (vec![], vec![]);
     for rule in rules {
         let mut own = match rule {
