@@ -176,8 +176,8 @@ pub(crate) struct Columns {
     #[arg(long, value_name = "COLUMN,…")]
     pub(crate) features: Option<String>,
     /// What the cells of a column are, of which the training part teaches how to make numbers: COLUMN:text (TF-IDF of words; title:text[words=2,letters=3,most=20000] adds pairs of words and runs of letters, hash=65536 needs no vocabulary), COLUMN:category, COLUMN:date, COLUMN:vector (numbers between blanks or commas) or COLUMN:number; repeat it for more columns
-    #[arg(long, value_name = "COLUMN:KIND")]
-    pub(crate) input: Vec<String>,
+    #[arg(long = "input", value_name = "COLUMN:KIND")]
+    pub(crate) inputs: Vec<String>,
 }
 
 /// How points are read, of which matching makes edges.

@@ -513,7 +513,7 @@ pub(crate) fn roles(args: &args::Columns) -> Result<Roles> {
         matched: args.matched.clone(),
         ignore: names("--ignore", &args.ignore)?.unwrap_or_default(),
         features: names("--features", &args.features)?,
-        inputs: args.input.iter().map(|text| usage(text.parse())).collect::<Result<_>>()?,
+        inputs: args.inputs.iter().map(|text| usage(text.parse())).collect::<Result<_>>()?,
     })
 }
 
