@@ -334,7 +334,7 @@ impl Kept {
         let kept: Self = serde_json::from_slice(&read_whole(path)?).map_err(|e| wrong(e.to_string()))?;
         let whole = match &kept {
             Self::Pictures(learned) => learned.is_whole(),
-            Self::Tensors(reduction) => reduction.check(),
+            Self::Tensors(reduction) => reduction.is_whole(),
         };
         if whole { Ok(kept) } else { Err(wrong("parts that do not fit together".into())) }
     }

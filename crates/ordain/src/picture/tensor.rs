@@ -173,7 +173,7 @@ impl Reduction {
     }
 
     /// Whether sizes, ranks and factors fit together, as those of a stored reduction have to.
-    pub(crate) fn check(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         self.sizes.len() == self.ranks.len()
             && self.sizes.len() == self.factors.len()
             && self.ranks.iter().zip(&self.sizes).all(|(r, s)| *r > 0 && r <= s)

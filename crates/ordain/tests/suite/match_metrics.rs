@@ -231,7 +231,7 @@ fn the_interval_of_one_problem_is_over_its_items() {
         ..said(&(0..n).collect::<Vec<u32>>())
     };
     let all = metrics(&["hamming", "accuracy", "precision", "f1", "recall", "nll", "ece"]);
-    let found = evaluate_matches(&one, &[0], &[answer.clone()], &all).unwrap();
+    let found = evaluate_matches(&one, &[0], std::slice::from_ref(&answer), &all).unwrap();
     for m in 0..4 {
         let ((low, high), mean) = (found.interval(m, 1).unwrap(), found.mean(m));
         assert!(low < mean && mean < high && high - low < 0.12, "metric {m}: {low} {mean} {high}");

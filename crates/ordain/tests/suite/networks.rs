@@ -1,5 +1,5 @@
 //! Networks, fields and comparisons: files, refusals, and what they reach beside a random order.
-#![allow(clippy::unwrap_used)] // a test may panic
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // a test may panic, and gates print what they measured
 
 use ordain::data::RankSet;
 use ordain::data::split::{self, Layout};
