@@ -57,6 +57,7 @@ __all__ = [
     "fit_rank",
     "from_bytes",
     "linear_assignment",
+    "link",
     "load",
     "make_matching",
     "make_orders",

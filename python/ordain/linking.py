@@ -71,9 +71,9 @@ def link(
 ) -> Links:
     """Links the records of two tables.
 
-    `left` and `right` are data frames, dicts of columns, or names of files; both have the column `id`, and columns of the
-    same name are compared. `known` are pairs that are known: (left, right) or (left, right, matched), or the name of a
-    table or of a file of answers. A match says that neither record matches any other.
+    `left` and `right` are data frames, dicts of columns, or names of files; both have the column `id`, and columns of
+    the same name are compared. `known` are pairs that are known: (left, right) or (left, right, matched), or the name of
+    a table or of a file of answers. A match says that neither record matches any other.
 
     `block` are the rules by which pairs are looked at: `"surname"`, `"surname:3"` (its first letters),
     `"surname:soundex"`, several joined by `+`, or `"sort:surname:5"` (neighbours). `compare` says how columns are
@@ -81,11 +81,7 @@ def link(
     Without them both follow from what the tables hold. With `right_many` several left records may belong to the same
     right one.
     """
-    pairs: Any
-    if isinstance(known, (str, os.PathLike)):
-        pairs = os.fspath(known)
-    else:
-        pairs = [_pair(pair) for pair in known]
+    pairs: Any = os.fspath(known) if isinstance(known, (str, os.PathLike)) else [_pair(pair) for pair in known]
     rules = [block] if isinstance(block, str) else list(block)
     kinds = [compare] if isinstance(compare, str) else list(compare)
     found = _ordain.link(

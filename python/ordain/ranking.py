@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = [
+    "CCRF",
     "AdaRank",
     "BallRank",
-    "CCRF",
     "Dorm",
     "FRank",
     "IsoRank",
@@ -1417,7 +1417,8 @@ class AdaRank(Ranker):
     """AdaRank: columns, one after another, by what their orders are worth to queries that are badly ordered.
 
     ```text
-    P_q ∝ exp(-M_q(s)),   α = ½ log(Σ P_q (1 + M_q(x_k)) / Σ P_q (1 - M_q(x_k))),   s += α x_k with the largest Σ P_q M_q(x_k)
+    P_q ∝ exp(-M_q(s)),   s += α x_k with the largest Σ P_q M_q(x_k)
+    α = ½ log(Σ P_q (1 + M_q(x_k)) / Σ P_q (1 - M_q(x_k)))
     ```
 
     M is the `metric` of the order of a query. A chosen column rests until the metric of the training queries moves.

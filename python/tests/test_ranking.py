@@ -14,9 +14,9 @@ from conftest import made, told, write_letor
 
 import ordain
 from ordain import (
+    CCRF,
     AdaRank,
     BallRank,
-    CCRF,
     Dorm,
     FormatError,
     FRank,
