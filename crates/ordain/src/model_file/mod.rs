@@ -340,6 +340,12 @@ pub struct Opened<'a> {
     file: SafeTensors<'a>,
 }
 
+/// Whether a fit writes this among its settings by itself: how columns were read, and where it ended.
+fn found(name: &str, value: &Value) -> bool {
+    ["scale", "transform", "round", "step", "circles"].contains(&name)
+        || (name == "rounds" && value.as_u64() == Some(0))
+}
+
 impl<'a> Opened<'a> {
     /// Opens the bytes of a model file; `path` is for messages.
     pub fn new(bytes: &'a [u8], path: &'a Path) -> Result<Self> {
@@ -409,7 +415,7 @@ impl<'a> Opened<'a> {
         };
         let mut method = make();
         let known: Vec<&str> = method.settings().iter().map(|setting| setting.name).collect();
-        for (name, value) in facts.settings.iter().chain(&facts.asked) {
+        for (name, value) in facts.settings.iter().filter(|(name, value)| !found(name, value)).chain(&facts.asked) {
             let text = match value {
                 Value::Number(number) => Some(number.to_string()),
                 Value::Bool(yes) => Some(yes.to_string()),
