@@ -72,8 +72,8 @@ def link(
     """Links the records of two tables.
 
     `left` and `right` are data frames, dicts of columns, or names of files; both have the column `id`, and columns of
-    the same name are compared. `known` are pairs that are known: (left, right) or (left, right, matched), or the name of
-    a table or of a file of answers. A match says that neither record matches any other.
+    the same name are compared. `known` are pairs that are known: (left, right) or (left, right, matched), or the name
+    of a table or of a file of answers. A match says that neither record matches any other.
 
     `block` are the rules by which pairs are looked at: `"surname"`, `"surname:3"` (its first letters),
     `"surname:soundex"`, several joined by `+`, or `"sort:surname:5"` (neighbours). `compare` says how columns are

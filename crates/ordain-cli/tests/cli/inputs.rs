@@ -42,7 +42,8 @@ fn a_model_learns_from_texts_and_remembers_how() {
     assert!(head.starts_with("id,title=bird,title=boat"), "{}", head.lines().next().unwrap());
     assert!(head.lines().next().unwrap().contains("born_years,born_month,born_weekday"));
     // the numeric table goes to a model like any other
-    well(&["fit", "independent", &numbers, "-o", &place.at("n.ordain"), "--set=lambda=0.1"]);
+    let labels = "--labels=sea,sky,wood";
+    well(&["fit", "independent", &numbers, "-o", &place.at("n.ordain"), "--set=lambda=0.1", labels]);
     assert!(well(&[&["inspect", &news], &INPUTS[..]].concat()).out.contains("90 items"));
 }
 

@@ -403,7 +403,8 @@ fn isotonic_regression_is_the_nearest_point_of_a_quadratic_programme() {
                 let loss = Isotonic::new([(&grades[..], &gaps[..])]);
                 loss.value(0, &moved, &mut vec![0.0; n], &mut Default::default()).unwrap()
             };
-            assert!(((at(1e-5) - at(-1e-5)) / 2e-5 - slope[i]).abs() < 1e-6, "case {case}");
+            // its curvature jumps between 0 and 1 where pools meet: a difference is off by at most its step
+            assert!(((at(1e-5) - at(-1e-5)) / 2e-5 - slope[i]).abs() < 2e-5, "case {case}");
         }
     }
     // the interior point method gives up early in a few degenerate cases
@@ -526,7 +527,7 @@ fn fold_means(name: &str, method: Option<&str>, convention: Convention) -> [f64;
         let scores = match method {
             None => vec![0.0; set.rows()],
             Some(method) => {
-                let training = Training { valid: Some(&valid), convention, ..Training::new(&set, &train) };
+                let training = Training { valid: Some(&valid), convention, refit: false, ..Training::new(&set, &train) };
                 let model = method.parse::<RankMethod>().unwrap().fit(&training, &Watch::NOBODY).unwrap().model;
                 model.scores(&model.prepare(&set).unwrap()).unwrap()
             }
