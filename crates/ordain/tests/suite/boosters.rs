@@ -527,7 +527,8 @@ fn fold_means(name: &str, method: Option<&str>, convention: Convention) -> [f64;
         let scores = match method {
             None => vec![0.0; set.rows()],
             Some(method) => {
-                let training = Training { valid: Some(&valid), convention, refit: false, ..Training::new(&set, &train) };
+                let training =
+                    Training { valid: Some(&valid), convention, refit: false, ..Training::new(&set, &train) };
                 let model = method.parse::<RankMethod>().unwrap().fit(&training, &Watch::NOBODY).unwrap().model;
                 model.scores(&model.prepare(&set).unwrap()).unwrap()
             }
