@@ -71,7 +71,7 @@ impl std::ops::Index<usize> for Grey {
 }
 
 /// How many pixels on edges have each of `directions` directions, in each cell of an `n`×`n` grid: the shape features of
-/// [BRM], section 4.2.
+/// Luo, Huang, *Ball Ranking Machines*, 2011, section 4.2.
 ///
 /// A pixel is on an edge if the slope of brightness there is at least the root of the mean squared slope of the picture, and
 /// at least half a step of brightness a pixel. Its direction is where brightness rises: direction k holds the angles within

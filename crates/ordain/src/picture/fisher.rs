@@ -82,7 +82,7 @@ fn to_length_1(values: &mut [f32], least: f32) {
 
 /// A mixture of Gaussians over patches, learned from many pictures; it turns a picture into a vector for a linear score.
 ///
-/// [QAP], section 5: dense descriptors of gradients and of colours, principal components, a mixture of Gaussians with diagonal
+/// Mensink, Verbeek, Caetano 2011, section 5: dense descriptors of gradients and of colours, principal components, a mixture of Gaussians with diagonal
 /// covariances for each, and for a picture with patches x the normalised slopes of its log-likelihood (Perronnin, Sánchez,
 /// Mensink, *Improving the Fisher kernel*, 2010)
 ///

@@ -11,7 +11,7 @@ const PIECE: usize = 16;
 /// Factors `U_k` with orthonormal columns, one for each mode, that minimise `Σ_n |X_n − G_n ×₁ U_1 … ×_D U_D|²` with
 /// `G_n = X_n ×₁ U_1' … ×_D U_D'`: the features of a sample are its core `G_n`.
 ///
-/// Ding, Huang, Luo, *Tensor reduction error analysis*, 2008; [BRM], section 4.2, reduces 40 × 40 × 5 pixels to 5 × 5 × 4.
+/// Ding, Huang, Luo, *Tensor reduction error analysis*, 2008; Luo, Huang 2011, section 4.2, reduces 40 × 40 × 5 pixels to 5 × 5 × 4.
 /// Alternating eigenproblems: with the other factors fixed, the best `U_k` are the first eigenvectors of
 /// `Σ_n Y_n Y_n'`, where `Y_n` is sample n reduced in the other modes and unfolded in mode k. The error never rises. For
 /// samples of one mode it is the singular value decomposition.
