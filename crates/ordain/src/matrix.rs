@@ -223,6 +223,20 @@ impl Features {
         }
     }
 
+    /// All values of all rows, zeros among them.
+    pub fn to_dense(&self) -> Matrix {
+        match self {
+            Self::Dense(m) => m.clone(),
+            Self::Sparse(m) => {
+                let mut values = vec![0.0; m.rows() * m.cols];
+                for (i, row) in values.chunks_exact_mut(m.cols.max(1)).enumerate() {
+                    self.each(i, |j, x| row[j] = x);
+                }
+                Matrix::new(values, m.cols)
+            }
+        }
+    }
+
     /// Puts other values into column `j`, one for each row. O(rows) where dense, O(values) where sparse.
     ///
     /// ```

@@ -99,9 +99,19 @@ impl Affine {
         own
     }
 
-    /// The features under this scaling. Of sparse features only the factors are applied, so that a zero stays one.
+    /// The same factors without offsets: what keeps sparse features sparse.
+    pub fn without_offsets(self) -> Self {
+        Self { offset: vec![0.0; self.offset.len()], ..self }
+    }
+
+    /// The features under this scaling; sparse ones stay so if nothing is subtracted, and are dense otherwise.
     pub fn apply(&self, features: &Features) -> Features {
-        let mut scaled = features.clone();
+        let mut scaled = match features {
+            Features::Sparse(_) if self.offset.iter().any(|&offset| offset != 0.0) => {
+                Features::Dense(features.to_dense())
+            }
+            _ => features.clone(),
+        };
         let cols = scaled.cols();
         match &mut scaled {
             Features::Dense(m) => m

@@ -72,8 +72,14 @@ impl<'a> Stage<'a> {
             LabelScale::None => false,
             LabelScale::Auto => method.kernel.by != KernelBy::Given && matches!(set.features, Features::Dense(_)),
         };
-        let affine =
-            wanted.then(|| Affine::standard(&set.features, &pieces, units.iter().map(|&i| i as usize..i as usize + 1)));
+        let affine = wanted.then(|| {
+            let rows = units.iter().map(|&i| i as usize..i as usize + 1);
+            let affine = Affine::standard(&set.features, &pieces, rows);
+            match set.features {
+                Features::Sparse(_) => affine.without_offsets(),
+                Features::Dense(_) => affine,
+            }
+        });
         let scaled = match &affine {
             Some(affine) => Cow::Owned(affine.apply(&set.features)),
             None => Cow::Borrowed(&set.features),
