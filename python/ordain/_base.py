@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -272,6 +272,58 @@ class Estimator(BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model as an `.ordain` file, which the command line reads too."""
         self._fitted().save(os.fspath(path))
+
+    def export(
+        self,
+        to: str,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        name: str = "ordain",
+        featureset: str = "FEATURESET",
+        store: str = "_DEFAULT_",
+        map: Mapping[str, str] | None = None,
+        shift: float | None = None,
+        dialect: str = "sqlite",
+        table: str = "documents",
+        group: str | None = None,
+        key: str | Iterable[str] = (),
+        one_query_per_call: bool = False,
+    ) -> bytes:
+        """The scores of the model for another program, as the bytes of its file.
+
+        `to` is onnx, elasticsearch, opensearch, solr, sql, json, python, xgboost or lightgbm. With a `path` the file is
+        written, and so is what belongs beside it. What a person should know before it is used is a warning; what the
+        program has no words for is refused with the way out.
+
+        Parameters
+        ----------
+        name, featureset, store : the model there, the feature set (Elasticsearch), the feature store (Solr)
+        map : other names of columns there
+        shift : search engines: a constant, added by a feature `ordain_shift` whose value is 1
+        dialect, table, group, key : SQL: sqlite, duckdb, postgres or bigquery; the table; the column of queries, within
+            which rows are ranked and, with `scale="query"`, scaled; columns that name a row
+        one_query_per_call : ONNX: a call holds the rows of one query, so that these can be scaled by themselves
+        """
+        how = {
+            "name": name,
+            "featureset": featureset,
+            "store": store,
+            "map": list((map or {}).items()),
+            "shift": shift,
+            "dialect": dialect,
+            "table": table,
+            "group": group,
+            "key": [key] if isinstance(key, str) else list(key),
+            "one_query_per_call": one_query_per_call,
+        }
+        made, beside, said = self._fitted().export(to, how)
+        for text in said:
+            warnings.warn(text, UserWarning, stacklevel=2)
+        if path is not None:
+            for end, content in [("", made), *beside]:
+                with open(os.fspath(path) + end, "wb") as file:
+                    file.write(content)
+        return bytes(made)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -7,6 +7,7 @@ use crate::raised;
 use crate::rank::Ranker;
 use crate::work::watched;
 use ordain::data::Missing;
+use ordain::export::{Exports, Options, export};
 use ordain::method::AnyMethod;
 use ordain::metric::{Convention, Metric};
 use ordain::model_file::{self, AnyModel};
@@ -137,10 +138,67 @@ macro_rules! model_methods {
             fn save(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<()> {
                 py.detach(|| ordain::model_file::save(&self.fitted, &path)).map_err(crate::raised)
             }
+
+            /// The model for another program: its file, files that belong beside it by the end of their name, and warnings.
+            fn export<'py>(
+                &self,
+                py: Python<'py>,
+                to: &str,
+                how: crate::model::ExportHow,
+            ) -> PyResult<crate::model::Exported<'py>> {
+                crate::model::exported(py, &self.fitted, to, how)
+            }
         }
     };
 }
 pub(crate) use model_methods;
+
+/// The options of an export, by name.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct ExportHow {
+    name: String,
+    featureset: String,
+    store: String,
+    map: Vec<(String, String)>,
+    shift: Option<f32>,
+    dialect: String,
+    table: String,
+    group: Option<String>,
+    key: Vec<String>,
+    one_query_per_call: bool,
+}
+
+/// The bytes of a file.
+type Bytes<'py> = Bound<'py, pyo3::types::PyBytes>;
+
+/// A file, files beside it, and warnings.
+pub(crate) type Exported<'py> = (Bytes<'py>, Vec<(&'static str, Bytes<'py>)>, Vec<String>);
+
+/// A model for another program.
+pub(crate) fn exported<'py, T: Exports>(
+    py: Python<'py>,
+    fitted: &Fitted<T>,
+    to: &str,
+    how: ExportHow,
+) -> PyResult<Exported<'py>> {
+    let options = Options {
+        name: how.name,
+        featureset: how.featureset,
+        store: how.store,
+        map: how.map,
+        shift: how.shift,
+        dialect: how.dialect.parse().map_err(raised)?,
+        table: how.table,
+        query: how.group,
+        keys: how.key,
+        one_query_per_call: how.one_query_per_call,
+    };
+    let made = export(fitted, to.parse().map_err(raised)?, &options).map_err(raised)?;
+    let bytes = |bytes: &[u8]| pyo3::types::PyBytes::new(py, bytes);
+    let beside = made.beside.iter().map(|(end, file)| (*end, bytes(file))).collect();
+    Ok((bytes(&made.bytes), beside, made.warnings))
+}
 
 /// The names of all methods: of rankers, of annotators, of matchers.
 #[pyfunction]

@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Inspect(Inspect),
     /// Say why one document, or one label of an item, stands above another, or why an item is matched with one and not with another
     Explain(Explain),
+    /// Write a model for another program: ONNX, a search engine, a database, Python, XGBoost or LightGBM
+    Export(Export),
     /// Convert between LETOR text, CSV, TSV and TREC qrels, or ARFF, CSV, TSV and text of labels, or edges and points of matching; packed or not; or make queries of items (--queries)
     Convert(Convert),
     /// Replay labelling from known labels: what each question is worth
@@ -477,6 +479,56 @@ pub(crate) struct Explain {
     pub(crate) reading: Reading,
     #[command(flatten)]
     pub(crate) points: Points,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Export {
+    /// The model
+    pub(crate) model: PathBuf,
+    /// onnx, elasticsearch, opensearch, solr, sql, json, python, xgboost or lightgbm
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) to: String,
+    /// The file to write; FILE.check.json beside it holds rows and their scores, to be tried there
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Data for the self-check [default: made-up rows]
+    #[arg(long, value_name = "DATA")]
+    pub(crate) check: Option<PathBuf>,
+    /// Rows of the data in the self-check, whole queries of them
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) rows: usize,
+    /// The name of the model there [default: ordain]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Elasticsearch and OpenSearch: the feature set, for what is said
+    #[arg(long, value_name = "NAME")]
+    pub(crate) featureset: Option<String>,
+    /// Solr: the feature store [default: _DEFAULT_]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) store: Option<String>,
+    /// Another name of a column there; repeat it for more
+    #[arg(long, value_name = "COLUMN=NAME")]
+    pub(crate) map: Vec<String>,
+    /// Search engines: add a constant by a feature ordain_shift, so that no score of the self-check is below 1
+    #[arg(long)]
+    pub(crate) shift: bool,
+    /// SQL: sqlite, duckdb, postgres or bigquery
+    #[arg(long, default_value = "sqlite")]
+    pub(crate) dialect: String,
+    /// SQL: the table [default: documents]
+    #[arg(long)]
+    pub(crate) table: Option<String>,
+    /// SQL: the column that names the query [default: qid; of matchers problem]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) group: Option<String>,
+    /// SQL: the columns that name a row [default: docid; of items id; of edges left,right]
+    #[arg(long, value_name = "COLUMN,…")]
+    pub(crate) key: Option<String>,
+    /// ONNX: every call holds the rows of one query, so that scale=query and scale=minmax can be written
+    #[arg(long)]
+    pub(crate) one_query_per_call: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 #[derive(Args, Debug)]

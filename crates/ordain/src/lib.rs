@@ -47,6 +47,7 @@ pub mod answer;
 pub mod ask;
 pub mod data;
 pub mod error;
+pub mod export;
 pub mod features;
 pub mod kernel;
 pub mod labelling;

@@ -6,6 +6,7 @@ mod convert;
 mod demo;
 mod evaluate;
 mod explain;
+mod export;
 mod features;
 mod files;
 mod fit;
@@ -57,6 +58,7 @@ fn command_of(cli: Cli, mut command: clap::Command, screen: &Screen) -> Result<(
         Command::Compare(args) => compare::run(&args, screen),
         Command::Inspect(args) => inspect::run(&args, screen),
         Command::Explain(args) => explain::run(&args, screen),
+        Command::Export(args) => export::run(&args, screen),
         Command::Convert(args) => convert::run(&args, screen),
         Command::Simulate(args) => simulate::run(&args, screen),
         Command::Ask(args) => ask::run(&args, screen),

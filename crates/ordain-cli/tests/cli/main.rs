@@ -11,6 +11,7 @@ mod data;
 mod docs;
 mod errors;
 mod evaluate;
+mod export;
 mod faults;
 mod files;
 mod fit;

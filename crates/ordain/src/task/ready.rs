@@ -64,6 +64,11 @@ impl Inputs {
             }
     }
 
+    /// The columns whose gaps the columns behind those of the data say.
+    pub fn flags(&self) -> Vec<u32> {
+        flagged(&self.columns.names, self.given().len()).unwrap_or_default()
+    }
+
     /// The columns that data have: all but those that say where others have gaps.
     pub fn given(&self) -> &[String] {
         let all = &self.columns.names;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// Modules from the ground up, with the modules that each may use.
-const MAY_USE: [(&str, &[&str]); 25] = [
+const MAY_USE: [(&str, &[&str]); 26] = [
     ("error", &[]),
     ("random", &[]),
     ("pieces", &[]),
@@ -63,6 +63,7 @@ const MAY_USE: [(&str, &[&str]); 25] = [
             "method",
         ],
     ),
+    ("export", &["error", "matrix", "random", "data", "kernel", "tree", "score", "task", "method", "model_file"]),
     ("ask", &["error", "random", "structure", "solver", "task", "method", "data"]),
     ("labelling", &["error", "random", "data"]), // random: its tests alone
     ("link", &["error", "matrix", "random", "traits", "data", "solver", "metric", "task", "method", "labelling"]),
@@ -73,6 +74,7 @@ const MAY_USE: [(&str, &[&str]); 25] = [
             "answer",
             "ask",
             "error",
+            "export",
             "data",
             "features",
             "kernel",

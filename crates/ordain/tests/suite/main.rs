@@ -17,6 +17,7 @@ mod core_choice;
 mod diagonals;
 mod document_links;
 mod edge_kernels;
+mod export;
 mod hinge;
 mod interrupts;
 mod label_choices;
