@@ -47,11 +47,10 @@ pub enum Test {
 
 impl Test {
     /// Whether a value goes left.
-    #[allow(clippy::float_cmp)] // categories are compared exactly
     fn left(&self, x: f32) -> bool {
         match self {
             Self::AtMost(cut) => x <= *cut,
-            Self::OneOf(values) => values.iter().any(|&value| value == x),
+            Self::OneOf(values) => values.contains(&x),
         }
     }
 }

@@ -45,7 +45,9 @@ pub(crate) fn forest(random: &mut Random, columns: usize, lists: bool) -> Forest
             open.remove(0);
             if depth == 0 {
                 parts.kind.push(Parts::LEAF);
-                (parts.column.push(0), parts.cut.push(0.0), parts.child.push([0; 2]));
+                parts.column.push(0);
+                parts.cut.push(0.0);
+                parts.child.push([0; 2]);
                 parts.value.push(random.normal());
                 continue;
             }
@@ -92,7 +94,8 @@ pub(crate) fn any_ranker(random: &mut Random, set: &RankSet) -> Fitted<Rank> {
             let flag = format!("{}_missing", model.inputs.columns.names[2]);
             model.inputs.columns.names.push(flag);
             if let Some(Affine { offset, factor }) = &mut model.inputs.global {
-                (offset.push(0.1), factor.push(3.0));
+                offset.push(0.1);
+                factor.push(3.0);
             }
             if !model.inputs.transforms.is_empty() {
                 let mut columns = model.inputs.transforms.columns().to_vec();
