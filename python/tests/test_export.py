@@ -8,8 +8,9 @@ import types
 import warnings
 
 import numpy as np
-import ordain
 import pytest
+
+import ordain
 
 
 def rows(seed: int, gaps: bool = False):
@@ -37,16 +38,16 @@ def exported(model, to, **how):
 
 
 MODELS = [
-    dict(scale="none", transform_="none"),
-    dict(scale="global", transform_="quantile"),
-    dict(scale="query", transform_="log"),
-    dict(scale="minmax", transform_="none", missing="mean"),
-    dict(scale="global", kernel="rbf", gamma=0.3, missing="indicator", documents=40),
-    dict(scale="query", kernel="laplace", gamma=0.3, documents=40),
-    dict(scale="global", kernel="poly", degree=2, gamma=0.3, documents=40),
-    dict(scorer="trees", missing="keep", rounds=5),
-    dict(scorer="trees", missing="indicator", rounds=5),
-    dict(scorer="linear+trees", scale="global", missing="mean", transform_="quantile", rounds=5),
+    {"scale": "none", "transform_": "none"},
+    {"scale": "global", "transform_": "quantile"},
+    {"scale": "query", "transform_": "log"},
+    {"scale": "minmax", "transform_": "none", "missing": "mean"},
+    {"scale": "global", "kernel": "rbf", "gamma": 0.3, "missing": "indicator", "documents": 40},
+    {"scale": "query", "kernel": "laplace", "gamma": 0.3, "documents": 40},
+    {"scale": "global", "kernel": "poly", "degree": 2, "gamma": 0.3, "documents": 40},
+    {"scorer": "trees", "missing": "keep", "rounds": 5},
+    {"scorer": "trees", "missing": "indicator", "rounds": 5},
+    {"scorer": "linear+trees", "scale": "global", "missing": "mean", "transform_": "quantile", "rounds": 5},
 ]
 
 
@@ -60,14 +61,19 @@ def test_scores_are_those_of_the_model(settings):
     near = 2e-6 * np.abs(truth).max()
 
     scores = module(exported(model, "python")).scores
-    made = np.concatenate([scores([[None if np.isnan(x) else x for x in row] for row in X[qid == q]]) for q in range(12)])
+    made = np.concatenate(
+        [scores([[None if np.isnan(x) else x for x in row] for row in X[qid == q]]) for q in range(12)]
+    )
     assert np.abs(made - truth).max() <= near
 
     names = json.loads(exported(model, "json"))["columns"]
     base = sqlite3.connect(":memory:")
     columns = ", ".join(f'"{name}" REAL' for name in names)
     base.execute(f"CREATE TABLE documents (qid INTEGER, docid INTEGER, {columns})")
-    values = [[int(q), i, *(None if np.isnan(x) else float(x) for x in row)] for i, (q, row) in enumerate(zip(qid, X))]
+    values = [
+        [int(q), i, *(None if np.isnan(x) else float(x) for x in row)]
+        for i, (q, row) in enumerate(zip(qid, X, strict=False))
+    ]
     base.executemany(f"INSERT INTO documents VALUES ({', '.join('?' * (2 + len(names)))})", values)
     query = exported(model, "sql", group="qid", key="docid").decode()
     found = base.execute(query.rstrip().rstrip(";") + " ORDER BY docid").fetchall()
@@ -87,7 +93,8 @@ def test_files_and_refusals(tmp_path):
     body = json.loads((tmp_path / "model.json").read_text())
     assert body["model"]["name"] == "m1"
     weights = json.loads(body["model"]["model"]["definition"])
-    assert "title_log" in weights and set(weights) == set(body["model"]["model"]["feature_normalizers"])
+    assert "title_log" in weights
+    assert set(weights) == set(body["model"]["model"]["feature_normalizers"])
     assert "title" in (tmp_path / "model.json.features.json").read_text()
     with pytest.raises(ValueError, match="scorer=trees"):
         model.export("xgboost")
