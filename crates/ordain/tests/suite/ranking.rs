@@ -195,6 +195,26 @@ fn everything_equals_enumeration() {
 }
 
 #[test]
+fn forced_values_are_the_best_with_a_pin() {
+    let (mut random, mut work) = (Random::new(23), Work::default());
+    let (mut places, mut values) = (vec![], vec![]);
+    for round in 0..cases(16) {
+        // enough items for whole blocks of leaves, and for lists shorter than all of them
+        let (n, classes) = (8 + random.below(40), 2 + random.below(5));
+        let mut case = case(&mut random, n, classes, round as usize % 4);
+        case.pins.truncate(1);
+        let possible = case.problem().forced(&mut work, &mut values).is_ok();
+        for (at, &value) in values.iter().enumerate().filter(|_| possible) {
+            let mut pins = case.pins.clone();
+            pins.push(((at / classes) as u32, (at % classes) as u32));
+            let pinned = Problem { pins: &pins, ..case.problem() };
+            let best = pinned.best(UNLIMITED, &mut work, &mut places).map_or(f64::NEG_INFINITY, |best| best.value);
+            assert!(near(value, best, 1e-11), "forced {at}: {value} is not {best}");
+        }
+    }
+}
+
+#[test]
 fn without_a_core_it_is_the_assignment() {
     let mut random = Random::new(3);
     let (mut work, mut places, mut solver) = (Work::default(), vec![], assignment::Work::default());

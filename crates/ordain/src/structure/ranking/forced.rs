@@ -7,6 +7,17 @@ use super::reduced::Reduced;
 use super::walk::{At, Near, Visit};
 use crate::error::Result;
 
+/// How far leaves are ahead of their best values, before the last core items are placed. As best values rise, what was
+/// found once is too large at worst.
+#[derive(Default)]
+struct Ahead {
+    /// The open places, and `max_i (a_ij − rows_ij)` by place; empty where nothing was looked at yet.
+    open: Vec<u32>,
+    by: Vec<f64>,
+    /// Whether `rows` is as it was then.
+    fresh: bool,
+}
+
 /// Buffers of forced values.
 #[derive(Default)]
 pub(super) struct Force {
@@ -19,12 +30,24 @@ pub(super) struct Force {
     /// What it costs to free place x by moving its leaf to y, and so on until nobody is displaced; the tail is the last.
     loss: Vec<f64>,
     kept: Vec<f64>,
-    /// The least of `tail`, and `max_i (a_ij − rows_ij)` by open place before the last core item is placed.
+    /// The least of `tail`.
     least: f64,
-    ahead: Vec<f64>,
-    fresh: bool,
+    /// With one core item to be placed, and with two.
+    ahead: [Ahead; 2],
     /// Whether the placement at hand is of use for the core alone.
     core_alone: bool,
+}
+
+impl Ahead {
+    /// What is known with one core item less to be placed, where nothing was looked at yet.
+    fn inherit(&mut self, before: &Self, near: &Near) -> &mut Self {
+        if self.by.is_empty() && !before.by.is_empty() {
+            let mut known = before.open.iter().zip(&before.by);
+            let places = near.open.iter().zip(near.rise);
+            self.by.extend(places.filter_map(|(slot, rise)| Some(known.find(|(other, _)| *other == slot)?.1 + rise)));
+        }
+        self
+    }
 }
 
 /// `most = max(most, row + by)`.
@@ -44,13 +67,22 @@ fn ahead(row: &[f64], most: &[f64]) -> f64 {
     let (rows, rest) = row.as_chunks::<LANES>();
     let (known, others) = most.as_chunks::<LANES>();
     for (row, known) in rows.iter().zip(known) {
-        for lane in 0..LANES {
-            let x = row[lane] - known[lane];
-            ahead[lane] = if x > ahead[lane] { x } else { ahead[lane] };
-        }
+        let x: [f64; LANES] = std::array::from_fn(|lane| row[lane] - known[lane]);
+        ahead = std::array::from_fn(|lane| if x[lane] > ahead[lane] { x[lane] } else { ahead[lane] });
     }
     let last = rest.iter().zip(others).map(|(a, b)| a - b);
     ahead.into_iter().chain(last).fold(f64::NEG_INFINITY, |a, b| if b > a { b } else { a })
+}
+
+/// The least of `row`.
+fn least(row: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let mut least = [f64::INFINITY; LANES];
+    let (rows, rest) = row.as_chunks::<LANES>();
+    for row in rows {
+        least = std::array::from_fn(|lane| if row[lane] < least[lane] { row[lane] } else { least[lane] });
+    }
+    least.iter().chain(rest).fold(f64::INFINITY, |a, &b| if b < a { b } else { a })
 }
 
 fn more(most: &mut f64, value: f64) {
@@ -62,19 +94,35 @@ impl Visit for Force {
         false
     }
 
+    fn enter(&mut self, left: usize) {
+        if let Some(ahead) = self.ahead.get_mut(left - 1) {
+            ahead.by.clear();
+            ahead.fresh = false;
+        }
+    }
+
+    fn looks_far(&self) -> bool {
+        true
+    }
+
     /// A list of at most `bound`, with leaf i at j, is worth at most `bound − most_j + a_ij`, where `most_j` is the largest of
-    /// the row of j: the links of the last core item add the same to both in the bound.
+    /// the row of j: the links of the last core items add the same to both in the bound.
     fn skip_near(&mut self, near: &Near, bound: f64) -> bool {
-        self.fresh &= !near.first;
         self.core_alone = bound <= self.least && self.leaves_lead(near, bound);
         self.core_alone && self.core_leads(near.core, bound)
     }
 
+    fn skip_part(&self, core: &[u32], bound: f64) -> bool {
+        self.core_alone && self.core_leads(core, bound)
+    }
+
+    fn skip_at(&mut self, at: &At) -> bool {
+        self.core_alone = self.core_alone || (at.bound <= self.least && self.leaves_follow(at));
+        self.core_alone && self.core_leads(at.core, at.bound)
+    }
+
     fn visit(&mut self, reduced: &Reduced, at: &mut At) -> Result<()> {
-        if self.core_alone && self.core_leads(at.core, at.bound) {
-            return Ok(());
-        }
-        let Some(sum) = self.fill.run(reduced, at)? else { return Ok(()) };
+        let Some(sum) = self.fill.run(reduced, at.open.len(), at.rows)? else { return Ok(()) };
         let value = at.value + sum;
         more(&mut self.best, value);
         let classes = self.core.len().checked_div(at.core.len()).unwrap_or(0);
@@ -95,22 +143,41 @@ impl Visit for Force {
 impl Force {
     /// Whether every core item where it stands has a list of at least `bound` already.
     fn core_leads(&self, core: &[u32], bound: f64) -> bool {
-        let classes = self.core.len() / core.len();
+        let classes = self.core.len().checked_div(core.len()).unwrap_or(0);
         core.iter().enumerate().all(|(c, &class)| bound <= self.core[c * classes + class as usize])
     }
 
     /// The same for leaves at open places.
     fn leaves_lead(&mut self, near: &Near, bound: f64) -> bool {
-        let n = self.tail.len();
-        if !self.fresh {
-            self.fresh = true;
-            self.ahead.clear();
-            for (&slot, row) in near.open.iter().zip(near.rows.chunks_exact(n.max(1))) {
-                self.ahead.push(ahead(row, &self.rows[slot as usize * n..(slot as usize + 1) * n]));
+        let (n, [last, two]) = (self.tail.len(), &mut self.ahead);
+        let ahead = if near.taken.len() == 1 { last.inherit(two, near) } else { two };
+        let lead = |by: &[f64]| {
+            let places = near.open.iter().zip(near.most.iter().zip(by));
+            places.filter(|(slot, _)| !near.taken.contains(slot)).all(|(_, (most, ahead))| bound - most + ahead <= 0.0)
+        };
+        if !ahead.by.is_empty() {
+            let lead = lead(&ahead.by);
+            if lead || ahead.fresh {
+                return lead;
             }
         }
-        let places = near.open.iter().zip(near.most.iter().zip(&self.ahead));
-        places.filter(|&(&slot, _)| slot != near.slot).all(|(_, (most, ahead))| bound - most + ahead <= 0.0)
+        ahead.by.clear();
+        ahead.open.clear();
+        ahead.open.extend_from_slice(near.open);
+        for (&slot, row) in near.open.iter().zip(near.rows.chunks_exact(n.max(1))) {
+            ahead.by.push(self::ahead(row, &self.rows[slot as usize * n..(slot as usize + 1) * n]));
+        }
+        ahead.fresh = true;
+        lead(&ahead.by)
+    }
+
+    /// The same once the core is placed.
+    fn leaves_follow(&self, at: &At) -> bool {
+        let n = self.tail.len();
+        let rows = at.rows.chunks_exact(n.max(1));
+        at.open.iter().zip(at.most).zip(rows).all(|((&slot, most), row)| {
+            at.bound - most + ahead(row, &self.rows[slot as usize * n..(slot as usize + 1) * n]) <= 0.0
+        })
     }
 
     /// The least loss of every chain of moves, by Floyd and Warshall: from x, whose leaf must go, to y, where one is free.
@@ -126,8 +193,8 @@ impl Force {
             }
             self.loss[x * side + k] = if reduced.must.contains(&leaf) { f64::INFINITY } else { now };
         }
-        for (y, &(_, a)) in self.fill.spare.iter().enumerate() {
-            self.loss[k * side + y] = -a;
+        for y in 0..k {
+            self.loss[k * side + y] = -self.fill.spare(y);
         }
         for by in 0..side {
             for x in (0..side).filter(|&x| x != by) {
@@ -176,15 +243,16 @@ impl Force {
         for (&leaf, &value) in self.fill.leaf.iter().zip(&self.kept) {
             self.tail[leaf as usize] = value;
         }
-        self.least = self.tail.iter().fold(f64::INFINITY, |a, &b| if b < a { b } else { a });
-        self.fresh = false;
+        self.least = least(&self.tail);
+        self.ahead.iter_mut().for_each(|ahead| ahead.fresh = false);
     }
 
     fn start(&mut self, problem: &Problem, reduced: &Reduced) {
         let (n, f) = (reduced.leaves.len(), reduced.free.len());
         self.best = f64::NEG_INFINITY;
         self.least = f64::NEG_INFINITY;
-        (self.fresh, self.core_alone) = (false, false);
+        self.core_alone = false;
+        self.ahead.iter_mut().for_each(|ahead| ahead.by.clear());
         let core = reduced.core() * problem.classes();
         for (buffer, len) in [(&mut self.rows, n * f), (&mut self.tail, n), (&mut self.core, core)] {
             buffer.clear();
@@ -197,10 +265,11 @@ impl Force {
         let big = reduced.big * reduced.must.len() as f64;
         values.clear();
         values.resize(problem.items() * classes, f64::NEG_INFINITY);
-        for (at, &i) in reduced.leaves.iter().enumerate() {
-            let row = &mut values[i as usize * classes..(i as usize + 1) * classes];
-            reduced.free.iter().enumerate().for_each(|(slot, &j)| row[j as usize] = self.rows[slot * n + at] - big);
-            row[tail] = self.tail[at] - big;
+        let rows = reduced.free.iter().zip(self.rows.chunks_exact(n.max(1)));
+        for (&j, row) in rows.chain([(&(tail as u32), &self.tail[..])]) {
+            for (&i, value) in reduced.leaves.iter().zip(row) {
+                values[i as usize * classes + j as usize] = value - big;
+            }
         }
         for (c, &item) in problem.links.core().iter().enumerate() {
             let row = &mut values[item as usize * classes..(item as usize + 1) * classes];

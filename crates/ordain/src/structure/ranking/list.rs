@@ -32,7 +32,7 @@ impl Visit for Top {
     }
 
     fn visit(&mut self, reduced: &Reduced, at: &mut At) -> Result<()> {
-        if let Some(sum) = self.fill.run(reduced, at)?
+        if let Some(sum) = self.fill.run(reduced, at.open.len(), at.rows)?
             && at.value + sum > self.value
         {
             self.value = at.value + sum;

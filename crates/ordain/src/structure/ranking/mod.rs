@@ -15,6 +15,7 @@ mod design;
 pub mod exhaustive;
 mod fill;
 mod forced;
+mod largest;
 mod links;
 mod list;
 mod power;

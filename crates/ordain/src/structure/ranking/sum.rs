@@ -44,7 +44,7 @@ impl Visit for Summing {
     }
 
     fn visit(&mut self, reduced: &Reduced, at: &mut At) -> Result<()> {
-        let Some(sum) = self.fill.run(reduced, at)? else { return Ok(()) };
+        let Some(sum) = self.fill.run(reduced, at.open.len(), at.rows)? else { return Ok(()) };
         if self.skip(at.value + sum) {
             return Ok(());
         }

@@ -1,6 +1,7 @@
 //! All placements of the core, depth first: each level adds the links of one core item to the rows of all leaves.
 
 use super::Problem;
+use super::fill::Fill;
 use super::reduced::{Choice, Reduced, TAIL};
 use crate::error::{Interrupt, Result};
 
@@ -10,35 +11,52 @@ pub(super) struct At<'a> {
     pub(super) core: &'a [u32],
     /// What the core is worth, and all leaves in the tail.
     pub(super) value: f64,
-    /// What no list exceeds: the largest terms together.
+    /// What no list exceeds: the largest terms together, and what leaves pay.
     pub(super) bound: f64,
+    /// The largest of each row, less what leaves pay.
+    pub(super) most: &'a [f64],
     /// The free places that the core left, by their number among the free places, ascending.
     pub(super) open: &'a [u32],
-    /// `a_ij(p)`: a row of leaves per open place, in the order of `open`.
+    /// `a_ij(p)`: a row of leaves per open place, in the order of `open`. What leaves pay is taken off in
+    /// [`Visit::skip_at`], and put back for [`Visit::visit`].
     pub(super) rows: &'a mut [f64],
 }
 
-/// All of the core but its last item is placed: what is known before the last one is.
+/// Part of the core is placed: what is known before the last one or two are.
 pub(super) struct Near<'a> {
-    /// The class of each core item; that of the last one is tried.
+    /// The class of each core item; those of the last ones are tried.
     pub(super) core: &'a [u32],
-    /// The number of the free place that the last one takes.
-    pub(super) slot: u32,
+    /// The numbers of the free places that the last ones take.
+    pub(super) taken: &'a [u32],
     pub(super) open: &'a [u32],
-    /// `a_ij` without the links of the last one, and the largest of each row.
+    /// `a_ij` without the links of the last ones and without what leaves pay, and the largest of each row.
     pub(super) rows: &'a [f64],
     pub(super) most: &'a [f64],
-    /// Whether it is the first one that is tried.
-    pub(super) first: bool,
+    /// By how much the rows rose at most with the core item before; empty where that is not known.
+    pub(super) rise: &'a [f64],
 }
 
 /// What is done at each placement.
 pub(super) trait Visit {
     /// Whether placements of at most this value are of no use.
     fn skip(&self, bound: f64) -> bool;
+    /// So many core items are to be placed in all ways, with those before them where they are.
+    fn enter(&mut self, _: usize) {}
+    /// Whether [`Visit::skip_near`] is asked before the last two core items are placed, not the last one alone.
+    fn looks_far(&self) -> bool {
+        false
+    }
     /// Whether one placement is of no use, whose lists are worth at most `bound`: the sum of the largest terms.
     fn skip_near(&mut self, _: &Near, _: f64) -> bool {
         false
+    }
+    /// The same when some rows of the placement that was asked for last are known.
+    fn skip_part(&self, _: &[u32], _: f64) -> bool {
+        false
+    }
+    /// The same once the whole core is placed.
+    fn skip_at(&mut self, at: &At) -> bool {
+        self.skip(at.bound)
     }
     /// One placement.
     fn visit(&mut self, reduced: &Reduced, at: &mut At) -> Result<()>;
@@ -52,8 +70,29 @@ struct Level {
     open: Vec<u32>,
     rows: Vec<f64>,
     most: Vec<f64>,
+    rise: Vec<f64>,
     /// Choices of the next core item by what they are worth at most.
     next: Vec<(f64, Choice)>,
+}
+
+/// The largest and the least link of a core item to a leaf.
+#[derive(Clone, Copy)]
+struct Reach {
+    up: f64,
+    down: f64,
+}
+
+impl Reach {
+    /// The largest `by·g`.
+    fn most(self, by: f64) -> f64 {
+        if by > 0.0 {
+            by * self.up
+        } else if by < 0.0 {
+            by * self.down
+        } else {
+            0.0
+        }
+    }
 }
 
 /// Buffers of the walk.
@@ -61,8 +100,10 @@ struct Level {
 pub(super) struct Walk {
     levels: Vec<Level>,
     core: Vec<u32>,
-    /// Of each core item: its largest and its least link to a leaf.
-    reach: Vec<(f64, f64)>,
+    reach: Vec<Reach>,
+    /// What leaves pay in bounds, and the sum of it.
+    prices: Fill,
+    paid: f64,
     stop: Interrupt,
 }
 
@@ -75,11 +116,9 @@ fn add(row: &[f64], g: &[f64], by: f64, out: &mut [f64]) -> f64 {
     let (links, other) = g.as_chunks::<LANES>();
     let (outs, last) = out.as_chunks_mut::<LANES>();
     for ((row, g), out) in rows.iter().zip(links).zip(outs) {
-        for lane in 0..LANES {
-            let x = row[lane] + by * g[lane];
-            out[lane] = x;
-            most[lane] = if x > most[lane] { x } else { most[lane] };
-        }
+        let x: [f64; LANES] = std::array::from_fn(|lane| row[lane] + by * g[lane]);
+        *out = x;
+        most = std::array::from_fn(|lane| if x[lane] > most[lane] { x[lane] } else { most[lane] });
     }
     let mut largest = most.iter().fold(f64::NEG_INFINITY, |a, &b| if b > a { b } else { a });
     for ((row, g), out) in rest.iter().zip(other).zip(last) {
@@ -87,6 +126,20 @@ fn add(row: &[f64], g: &[f64], by: f64, out: &mut [f64]) -> f64 {
         largest = if *out > largest { *out } else { largest };
     }
     largest
+}
+
+/// Puts `a_ij(p)` back for leaves that pay.
+fn restore(problem: &Problem, reduced: &Reduced, prices: &Fill, at: &mut At) {
+    let (n, tail) = (reduced.leaves.len(), problem.head());
+    for (row, &slot) in at.rows.chunks_exact_mut(n).zip(at.open) {
+        let (start, place) = (&reduced.rows[slot as usize * n..], reduced.free[slot as usize] as usize);
+        prices.paid.iter().for_each(|&(leaf, _)| row[leaf as usize] = start[leaf as usize]);
+        for (c, &class) in at.core.iter().enumerate() {
+            let (d, g) = (problem.design.row(class as usize), reduced.links(c));
+            let by = d[place] - d[tail];
+            prices.paid.iter().for_each(|&(leaf, _)| row[leaf as usize] += by * g[leaf as usize]);
+        }
+    }
 }
 
 impl Walk {
@@ -102,11 +155,14 @@ impl Walk {
         }
         self.core.clear();
         self.core.resize(c, 0);
+        self.paid = 0.0;
+        self.prices.paid.clear();
         self.reach.clear();
         self.reach.extend((0..c).map(|c| {
-            let start = (f64::NEG_INFINITY, f64::INFINITY);
-            reduced.links(c).iter().fold(start, |(most, least), &g| (most.max(g), least.min(g)))
+            let start = Reach { up: f64::NEG_INFINITY, down: f64::INFINITY };
+            reduced.links(c).iter().fold(start, |of, &g| Reach { up: of.up.max(g), down: of.down.min(g) })
         }));
+        self.levels.iter_mut().for_each(|level| level.rise.clear());
         let first = &mut self.levels[0];
         first.open.clear();
         first.open.extend(0..reduced.free.len() as u32);
@@ -130,13 +186,21 @@ impl Walk {
         self.stop.check()?;
         if depth == reduced.core() {
             let Level { open, rows, most, .. } = &mut self.levels[depth];
-            let bound: f64 = value + most.iter().sum::<f64>();
-            if open.len() > reduced.leaves.len() || visit.skip(bound) {
+            let bound: f64 = value + self.paid + most.iter().sum::<f64>();
+            let mut at = At { core: &self.core, value, bound, most, open, rows };
+            if at.open.len() > reduced.leaves.len() || visit.skip_at(&at) {
                 return Ok(());
             }
-            return visit.visit(reduced, &mut At { core: &self.core, value, bound, open, rows });
+            if self.paid > 0.0 {
+                restore(problem, reduced, &self.prices, &mut at);
+            }
+            return visit.visit(reduced, &mut at);
+        }
+        if visit.looks_far() && depth == 0 {
+            self.price(problem, reduced)?;
         }
         let last = depth + 1 == reduced.core();
+        visit.enter(reduced.core() - depth);
         self.rank(problem, reduced, depth, value);
         for at in 0..self.levels[depth].next.len() {
             let (bound, choice) = self.levels[depth].next[at];
@@ -145,18 +209,84 @@ impl Walk {
             }
             self.core[depth] = choice.class;
             if last {
-                let Level { open, rows, most, .. } = &self.levels[depth];
-                let near = Near { core: &self.core, slot: choice.slot, open, rows, most, first: at == 0 };
+                let Level { open, rows, most, rise, .. } = &self.levels[depth];
+                let near = Near { core: &self.core, taken: &[choice.slot], open, rows, most, rise };
                 if visit.skip_near(&near, bound) {
                     continue;
                 }
             }
             let pairs = self.pairs(problem, reduced, depth, choice.class);
-            self.place(problem, reduced, depth, choice);
-            self.down(problem, reduced, depth + 1, value + choice.value + pairs, visit)?;
+            let value = value + choice.value + pairs;
+            if depth + 2 == reduced.core() && visit.looks_far() {
+                self.relax(problem, reduced, depth, choice);
+                self.rank(problem, reduced, depth + 1, value);
+                if self.skip_far(depth, choice, visit) {
+                    continue;
+                }
+            }
+            if !self.place(problem, reduced, depth, choice, |core, fall| last && visit.skip_part(core, bound - fall)) {
+                continue;
+            }
+            self.down(problem, reduced, depth + 1, value, visit)?;
             visit.leave(reduced, depth, choice.class as usize);
         }
         Ok(())
+    }
+
+    /// Lets leaves pay, so that bounds do not count on the same leaf at two places: rows hold `a_ij − u_i`.
+    ///
+    /// ```text
+    /// Σ_i u_i + Σ_j max_i [a_ij(p) − u_i]  ≥  what any list with the core at p is worth, for any u ≥ 0
+    /// ```
+    ///
+    /// The prices `u` are those of the best list without links. They are of use where links move a row by less than the
+    /// bound is loose; with larger links they only cost time.
+    fn price(&mut self, problem: &Problem, reduced: &Reduced) -> Result<()> {
+        let Level { open, rows, most, .. } = &mut self.levels[0];
+        if open.len() > reduced.leaves.len() {
+            return Ok(());
+        }
+        let Some(sum) = self.prices.run(reduced, open.len(), rows)? else { return Ok(()) };
+        let links = self.reach.iter().fold(0.0f64, |most, reach| most.max(reach.up).max(-reach.down));
+        self.prices.paid.retain(|&(_, u)| u > 0.0);
+        if most.iter().sum::<f64>() - sum <= problem.design.largest() * links {
+            self.prices.paid.clear();
+            return Ok(());
+        }
+        most.copy_from_slice(&self.prices.price);
+        for &(leaf, u) in &self.prices.paid {
+            self.paid += u;
+            rows.chunks_exact_mut(reduced.leaves.len()).take(open.len()).for_each(|row| row[leaf as usize] -= u);
+        }
+        Ok(())
+    }
+
+    /// Opens the next level without rows: with what they have at most.
+    fn relax(&mut self, problem: &Problem, reduced: &Reduced, depth: usize, choice: Choice) {
+        let (before, after) = self.levels.split_at_mut(depth + 1);
+        let (Level { open, most, .. }, level) = (&before[depth], &mut after[0]);
+        let d = problem.design.row(choice.class as usize);
+        let tail = d[problem.head()];
+        level.open.clear();
+        level.most.clear();
+        level.rise.clear();
+        for (&slot, most) in open.iter().zip(most).filter(|&(&slot, _)| slot != choice.slot) {
+            level.open.push(slot);
+            let rise = self.reach[depth].most(d[reduced.free[slot as usize] as usize] - tail);
+            level.rise.push(rise);
+            level.most.push(most + rise);
+        }
+    }
+
+    /// Whether no placement of the last two core items is of use, the first of them at `choice`.
+    fn skip_far(&mut self, depth: usize, choice: Choice, visit: &mut impl Visit) -> bool {
+        let (before, after) = self.levels.split_at(depth + 1);
+        let Level { open, rows, most, .. } = &before[depth];
+        after[0].next.iter().all(|&(bound, next)| {
+            self.core[depth + 1] = next.class;
+            let taken = &[choice.slot, next.slot];
+            visit.skip_near(&Near { core: &self.core, taken, open, rows, most, rise: &[] }, bound)
+        })
     }
 
     /// The links of a core item to those placed before it.
@@ -171,17 +301,15 @@ impl Walk {
         next.clear();
         let Level { open, most, .. } = &self.levels[depth];
         let tail = problem.design.row(problem.head());
-        let (up, down) = self.reach[depth];
         for &choice in reduced.of_core(depth) {
             if choice.slot != TAIL && open.binary_search(&choice.slot).is_err() {
                 continue;
             }
             let d = problem.design.row(choice.class as usize);
-            let mut bound = value + choice.value + self.pairs(problem, reduced, depth, choice.class);
+            let mut bound = value + self.paid + choice.value + self.pairs(problem, reduced, depth, choice.class);
             for (&slot, most) in open.iter().zip(most).filter(|&(&slot, _)| slot != choice.slot) {
                 let by = d[reduced.free[slot as usize] as usize] - tail[choice.class as usize];
-                let add = if by > 0.0 { by * up } else { by * down };
-                bound += most + if by == 0.0 { 0.0 } else { add };
+                bound += most + self.reach[depth].most(by);
             }
             next.push((bound, choice));
         }
@@ -189,11 +317,20 @@ impl Walk {
         self.levels[depth].next = next;
     }
 
-    /// Opens the next level: the core item stands at its choice.
-    fn place(&mut self, problem: &Problem, reduced: &Reduced, depth: usize, choice: Choice) {
+    /// Opens the next level: the core item stands at its choice. Whether all rows were made: `stop` is asked after each,
+    /// with the core and by how much the bound fell.
+    fn place(
+        &mut self,
+        problem: &Problem,
+        reduced: &Reduced,
+        depth: usize,
+        choice: Choice,
+        stop: impl Fn(&[u32], f64) -> bool,
+    ) -> bool {
         let n = reduced.leaves.len();
         let (before, after) = self.levels.split_at_mut(depth + 1);
-        let (Level { open, rows, .. }, level) = (&before[depth], &mut after[0]);
+        let (Level { open, rows, most, .. }, level) = (&before[depth], &mut after[0]);
+        let mut fall = 0.0;
         let d = problem.design.row(choice.class as usize);
         let tail = d[problem.head()];
         let g = reduced.links(depth);
@@ -205,7 +342,13 @@ impl Walk {
             let to = level.open.len() * n;
             let out = &mut level.rows[to..to + n];
             level.open.push(slot);
-            level.most.push(add(&rows[at * n..(at + 1) * n], g, by, out));
+            let now = add(&rows[at * n..(at + 1) * n], g, by, out);
+            level.most.push(now);
+            fall += most[at] + self.reach[depth].most(by) - now;
+            if stop(&self.core, fall) {
+                return false;
+            }
         }
+        true
     }
 }
