@@ -177,7 +177,7 @@ pub(crate) struct Columns {
     /// The columns that are features; all others that have no meaning are left out [default: all others]
     #[arg(long, value_name = "COLUMN,…")]
     pub(crate) features: Option<String>,
-    /// What the cells of a column are, of which the training part teaches how to make numbers: COLUMN:text (TF-IDF of words; title:text[words=2,letters=3,most=20000] adds pairs of words and runs of letters, hash=65536 needs no vocabulary), COLUMN:category, COLUMN:date, COLUMN:vector (numbers between blanks or commas) or COLUMN:number; repeat it for more columns
+    /// What the cells of a column are, of which the training part teaches how to make numbers: COLUMN:text (TF-IDF of words; title:text[words=2,letters=3,most=20000] adds pairs of words and runs of letters, hash=65536 needs no vocabulary), COLUMN:category, COLUMN:date, COLUMN:vector (numbers between blanks or commas; COLUMN:vector=FILE.npy takes the rows of a file), A,B:vectors (product, cosine and differences of two columns of vectors), COLUMN:image (paths of pictures, from the folder of the table; photo:image[colour=64,edges=16,grid=4,fisher=16] says which features) or COLUMN:number; repeat it for more columns
     #[arg(long = "input", value_name = "COLUMN:KIND")]
     pub(crate) inputs: Vec<String>,
 }
@@ -711,6 +711,12 @@ pub(crate) struct Make {
     /// How many matches are known
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) known: u32,
+    /// How many pictures or sequences of each class [default: 20 pictures, 347 sequences in all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) each: Option<u32>,
+    /// Videos: pictures to make the sequences of, a folder for each class, in place of made-up silhouettes
+    #[arg(long, value_name = "DIR")]
+    pub(crate) from: Option<PathBuf>,
     /// Seed
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) seed: u64,
@@ -720,6 +726,12 @@ pub(crate) struct Make {
 pub(crate) enum MakeArg {
     /// Two registers of people to link: left.csv, right.csv, known.csv (some matches) and truth.csv (all)
     Linkage,
+    /// Queries whose documents have three levels of relevance in the plane: train.txt and test.txt
+    Levels,
+    /// Pictures of silhouettes, a folder for each of 10 classes, and pictures.csv with their paths
+    Silhouettes,
+    /// Sequences of five frames in which a silhouette turns, leans and grows, a folder each, in folders of 10 classes
+    Videos,
 }
 
 #[derive(Args, Debug)]
@@ -779,6 +791,9 @@ pub(crate) struct Demo {
     /// The folder to write to
     #[arg(long, value_name = "DIR", default_value = "ordain-demo")]
     pub(crate) out: PathBuf,
+    /// Rank: pictures that it draws itself, by example, from pixels to a ranking
+    #[arg(long)]
+    pub(crate) pictures: bool,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug)]

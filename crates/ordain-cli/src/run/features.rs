@@ -1,6 +1,6 @@
 //! `ordain features`: tables of numbers from pictures, frames and tensors.
 
-use super::{check_not_input, check_output, followed};
+use super::{check_not_input, check_output, find_pictures, followed};
 use crate::args::Features;
 use crate::plan::Usage;
 use crate::screen::Screen;
@@ -88,11 +88,7 @@ fn pictures_of(args: &Features, stop: &Interrupt, screen: &Screen) -> Result<(Pi
 }
 
 fn found(args: &Features, frames: bool, screen: &Screen) -> Result<Collection> {
-    let found = pictures::find(&args.input, frames)?;
-    if found.skipped > 0 {
-        screen.say(&format!("left out {} files that are no pictures by their names", found.skipped));
-    }
-    Ok(found)
+    find_pictures(&args.input, frames, screen)
 }
 
 fn tensors(args: &Features, screen: &Screen) -> Result<Tensors> {

@@ -21,6 +21,7 @@ use crate::args::{Cli, Command, Reading};
 use crate::plan::Usage;
 use crate::screen::{Progress, Screen};
 use anyhow::Result;
+use ordain::data::pictures::{self, Collection};
 use ordain::model_file::{self, AnyModel};
 use ordain::solver::run::{Report, Watch};
 use ordain::traits::Stop;
@@ -140,6 +141,15 @@ fn check_output(path: &Path) -> Result<()> {
         .into());
     }
     Ok(())
+}
+
+/// The pictures of folders; says how many files are none.
+fn find_pictures(folders: &[PathBuf], frames: bool, screen: &Screen) -> Result<Collection> {
+    let found = pictures::find(folders, frames)?;
+    if found.skipped > 0 {
+        screen.say(&format!("left out {} files that are no pictures by their names", found.skipped));
+    }
+    Ok(found)
 }
 
 /// Refuses to write over what is read.

@@ -1,6 +1,6 @@
 //! Labels as text.
 
-use super::{Given, Show, kernel, left_out, losses, reasons, result_line};
+use super::{Given, Show, kernel, left_out, losses, reasons, result_line, roles_for};
 use crate::args::Predict;
 use crate::plan::{self, Usage};
 use crate::screen::{Screen, assignments, four, name, table};
@@ -33,7 +33,7 @@ impl Show for Annotate {
             missing: model.inputs.missing,
             labels: given.reading.labels.clone(),
             known,
-            roles: model.inputs.columns.roles.clone(),
+            roles: roles_for(&model.inputs, given),
             // features of the file play no part beside a kernel that is given
             model: given.gram.is_none().then(|| model.inputs.given().to_vec()),
             ..LabelReading::default()

@@ -1,6 +1,6 @@
 //! Matchings as text.
 
-use super::{Given, Parts, Show, contributions, left_out, losses, ranges, result_line, scored_by};
+use super::{Given, Parts, Show, contributions, left_out, losses, ranges, result_line, roles_for, scored_by};
 use crate::args::Predict;
 use crate::plan::{self, Usage};
 use crate::report::PicturePart;
@@ -39,7 +39,7 @@ impl Show for Match {
             features: PointFeature::of_columns(&model.inputs.columns).unwrap_or_default(),
             pairs: given.points.pairs.clone(),
             only: given.only.to_vec(),
-            roles: model.inputs.columns.roles.clone(),
+            roles: roles_for(&model.inputs, given),
             model: Some(model.inputs.given().to_vec()),
             ..MatchReading::default()
         }

@@ -10,14 +10,14 @@ use crate::args::{Columns, Points, Predict, Reading};
 use crate::screen::{Screen, assignments, four, table};
 use anyhow::Result;
 use ordain::answer::{Answers, ContributionPart, ReasonPart};
-use ordain::data::{Missing, Split};
+use ordain::data::{Missing, Roles, Split};
 use ordain::kernel::Expansion;
 use ordain::matrix::Features;
 use ordain::metric::{Evaluation, Metric};
 use ordain::model_file::{Header, Transformed};
 use ordain::score::Score;
 use ordain::solver::run::Report;
-use ordain::task::{Chosen, Edge, Facts, Fitted, Ready, Words};
+use ordain::task::{Chosen, Edge, Facts, Fitted, Inputs, Ready, Words};
 use serde_json::Value;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -153,6 +153,18 @@ pub(crate) trait Show: Answers {
     fn converted_facts(_set: &Self::Set) -> Vec<(&'static str, Value)> {
         vec![]
     }
+}
+
+/// The roles that a model knows, with the files that were given for its vectors.
+pub(crate) fn roles_for(inputs: &Inputs, given: &Given) -> Roles {
+    let mut roles = inputs.columns.roles.clone();
+    let told = crate::plan::roles(given.columns).map(|roles| roles.inputs).unwrap_or_default(); // refused before
+    for input in &mut roles.inputs {
+        if let Some(own) = told.iter().find(|own| *own == input) {
+            input.files.clone_from(&own.files);
+        }
+    }
+    roles
 }
 
 /// In how many parts a choice was cross-validated, as it is said after its units.

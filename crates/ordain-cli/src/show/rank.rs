@@ -1,6 +1,6 @@
 //! Rankings as text.
 
-use super::{Given, Show, contributions, losses, ranges, reasons, result_line, scored_by};
+use super::{Given, Show, contributions, losses, ranges, reasons, result_line, roles_for, scored_by};
 use crate::args::Predict;
 use crate::plan;
 use crate::screen::{Screen, four, name, table};
@@ -29,7 +29,7 @@ impl Show for Rank {
         let inputs = &model.inputs;
         RankReading {
             missing: inputs.missing,
-            roles: inputs.columns.roles.clone(),
+            roles: roles_for(inputs, given),
             model: Some(inputs.given().to_vec()),
             pins: given.pins.map(Path::to_path_buf),
             links: given.links.map(Path::to_path_buf),

@@ -69,3 +69,128 @@ fn what_is_no_input_is_refused() {
     let bad = place.write("bad.csv", "id,title,country,born,emb\nx,a,FR,,0 3 4\n");
     ordain(&["predict", &model, &bad]).code(1).says("as many in every row");
 }
+
+/// A `.npy` file of rows of float32.
+fn npy(rows: &[[f32; 2]]) -> Vec<u8> {
+    let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, 2), }}", rows.len());
+    header += &" ".repeat(117 - header.len());
+    header.push('\n');
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    rows.iter().flatten().for_each(|x| bytes.extend(x.to_le_bytes()));
+    bytes
+}
+
+/// Vectors of a file are those of a column: the same model, but for what it calls its data by.
+#[test]
+fn vectors_come_from_columns_and_from_files() {
+    let place = Place::empty();
+    let rows: Vec<[f32; 2]> = (0..60).map(|n: u16| [f32::from(n % 7) - 2.5, f32::from(n * 5 % 11) / 4.0]).collect();
+    let other: Vec<[f32; 2]> = rows.iter().rev().copied().collect();
+    let (mut plain, mut bare) = ("qid,label,size,q,d\n".to_owned(), "qid,label,size\n".to_owned());
+    for (n, (a, b)) in rows.iter().zip(&other).enumerate() {
+        let grade = u8::from(a[0] * b[0] + a[1] * b[1] > 1.0);
+        bare += &format!("q{},{grade},{}\n", n / 6, n % 3);
+        plain += &format!("q{},{grade},{},{} {},[{}, {}]\n", n / 6, n % 3, a[0], a[1], b[0], b[1]);
+    }
+    let (plain, bare) = (place.write("plain.csv", &plain), place.write("bare.csv", &bare));
+    std::fs::write(place.at("q.npy"), npy(&rows)).unwrap();
+    std::fs::write(place.at("d.npy"), npy(&other)).unwrap();
+    let (model, same) = (place.at("m.ordain"), place.at("s.ordain"));
+    let files = format!("q,d:vectors={},{}", place.at("q.npy"), place.at("d.npy"));
+    let one = format!("q:vector={}", place.at("q.npy"));
+    let method = "ranksvm[lambda=0.01]";
+    well(&["fit", method, &plain, "-o", &model, "--input=q,d:vectors", "--input=q:vector"]);
+    well(&["fit", method, &bare, "-o", &same, "--input", &files, "--input", &one]);
+    let shown = well(&["inspect", &model]).out;
+    assert!(
+        shown.contains("input      q,d:vectors: 5 columns (q~d_dot, q~d_cosine, q~d_missing, q~d_diff_0, …)"),
+        "{shown}"
+    );
+    let said = well(&["predict", &model, &plain]).out;
+    assert_eq!(well(&["predict", &same, &bare, "--input", &files, "--input", &one]).out, said);
+    assert_eq!(well(&["predict", &same, &plain]).out, said, "a model does not keep its files");
+    let ndcg = well(&["--json", "evaluate", &model, &plain, "--metric=map"]).json();
+    assert!(ndcg["metrics"]["map"]["mean"].as_f64().unwrap() > 0.9, "the product tells the grade: {ndcg}");
+    // files that do not fit
+    let fit = |more: &[&str]| ordain(&[&["fit", method, &bare, "-o", &model], more].concat());
+    fit(&["--input=q:vector"]).code(1).says("a header with the column \"q\"");
+    std::fs::write(place.at("short.npy"), npy(&rows[1..])).unwrap();
+    let short = format!("q:vector={}", place.at("short.npy"));
+    fit(&["--input", &short]).code(1).says("short.npy").says("as many vectors as the tables have rows");
+    std::fs::write(place.at("long.npy"), npy(&[&rows[..], &rows[..1]].concat())).unwrap();
+    let long = format!("q:vector={}", place.at("long.npy"));
+    fit(&["--input", &long]).code(1).says("which are 60").says("61");
+    let twice = ordain(&["fit", method, &plain, "-o", &model, "--input", &one, "--input=d:vector"]);
+    twice.code(1).says("as a column and as a file");
+    std::fs::write(place.at("nan.npy"), npy(&[&[[f32::NAN, 0.0]], &rows[1..]].concat())).unwrap();
+    fit(&["--input", &format!("q:vector={}", place.at("nan.npy"))]).code(1).says("NaN in row 1");
+}
+
+/// A table of paths: pictures are read from its folder, and whatever cannot be read is refused with its line.
+#[test]
+fn pictures_are_inputs() {
+    let place = Place::empty();
+    let folder = place.at("shapes");
+    well(&["make", "silhouettes", "-o", &folder, "--each", "6"]);
+    let table = format!("{folder}/pictures.csv");
+    let model = place.at("m.ordain");
+    let input = ["--input", "photo:image[gradients=8,grid=2]"];
+    well(&[&["fit", "independent", &table, "-o", &model, "--set=lambda=1"], &input[..]].concat());
+    let measured = well(&["--json", "evaluate", &model, &table, "--metric=bep"]).json();
+    assert!(measured["metrics"]["bep"]["mean"].as_f64().unwrap() > 0.9, "{measured}");
+    assert!(well(&["inspect", &model]).out.contains("input      photo:image[gradients=8,grid=2]: 32 columns"));
+    let numbers = place.at("numbers.csv");
+    well(&[&["convert", &table, &numbers], &input[..]].concat());
+    assert!(place.read("numbers.csv").starts_with("id,photo_gradients0_0,photo_gradients0_1"));
+    let absent = "id,photo\nx,class0/class0-0.png\ny,class0/none.png\n";
+    std::fs::write(format!("{folder}/absent.csv"), absent).unwrap();
+    let done = ordain(&["predict", &model, &format!("{folder}/absent.csv")]).code(1);
+    done.says("absent.csv:3").says("the path of a picture, from the folder of the table");
+    // claims 100,000 x 100,000 pixels
+    let mut huge = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\x01\x86\xa0\0\x01\x86\xa0\x08\0\0\0\0".to_vec();
+    huge.extend([0; 40]);
+    std::fs::write(format!("{folder}/huge.png"), huge).unwrap();
+    std::fs::write(format!("{folder}/text.png"), "no picture").unwrap();
+    for name in ["huge.png", "text.png", "pictures.csv"] {
+        std::fs::write(format!("{folder}/bad.csv"), format!("id,photo\nx,{name}\n")).unwrap();
+        let done = ordain(&["predict", &model, &format!("{folder}/bad.csv")]).code(1);
+        done.says("a picture in column \"photo\" in row 2").says(name);
+    }
+}
+
+#[test]
+fn what_is_made_up_is_the_same_for_a_seed() {
+    let place = Place::empty();
+    for (name, seed) in [("a", "3"), ("b", "3"), ("c", "4")] {
+        well(&["make", "levels", "-o", &place.at(name), "--seed", seed]);
+        well(&["make", "videos", "-o", &place.at(&format!("{name}/v")), "--seed", seed, "--each", "1"]);
+    }
+    let same = |x: &str, y: &str, file: &str| {
+        let read = |name: &str| std::fs::read(place.at(&format!("{name}/{file}"))).unwrap();
+        read(x) == read(y)
+    };
+    for file in ["train.txt", "test.txt", "v/class4/004/3.png"] {
+        assert!(same("a", "b", file) && !same("a", "c", file), "{file}");
+    }
+    // silhouettes of the made-up videos serve as pictures for others
+    let (from, videos) = (place.at("a/v"), place.at("w"));
+    ordain(&["make", "videos", "-o", &videos, "--from", &place.at("c/v/class1")])
+        .code(2)
+        .says("10 folders of pictures");
+    well(&["make", "videos", "-o", &videos, "--from", &from, "--each", "1"]);
+    let table = place.at("videos.csv");
+    well(&["features", &videos, "-o", &table, "--tensor", "3x3x2", "--side", "20"]);
+    assert_eq!(place.read("videos.csv").lines().count(), 11);
+}
+
+#[test]
+fn the_demo_goes_from_pixels_to_a_ranking() {
+    let place = Place::empty();
+    let out = place.at("demo");
+    let done = ordain(&["demo", "rank", "--pictures", "--out", &out]).code(0);
+    assert!(done.out.contains("ballrank") && done.out.contains("ndcg@10"), "{}", done.out);
+    assert!(place.read("demo/report.html").contains("ranksvm"));
+    ordain(&["demo", "match", "--pictures", "--out", &out]).code(2).says("demo rank");
+}

@@ -32,7 +32,7 @@ pub mod transform;
 mod utf16;
 
 pub use atomic::{abandon_writes, write_whole};
-pub use cells::{Cells, Input, Kind, Texts};
+pub use cells::{Cell, Cells, Input, Kept, Kind, Texts, pair_text, vector_text};
 pub(crate) use columns::flagged;
 pub use columns::{Aligned, Columns, Filled, Missing};
 pub use dates::parse_date;

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use std::path::Path;
 
 /// An array of any number of dimensions, the last index running fastest.
+#[derive(Debug)]
 pub(super) struct Array {
     pub(super) shape: Vec<usize>,
     pub(super) values: Vec<f32>,

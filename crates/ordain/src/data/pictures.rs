@@ -6,7 +6,9 @@ use super::source::{extension, read_whole};
 use super::table::csv::{check_writable, headed, table_name};
 use crate::error::{Error, Interrupt, Result};
 use crate::picture::tensor::Reduction;
-use crate::picture::{Learned, Picture, Recipe};
+use crate::picture::{Grey, Learned, Picture, Recipe};
+use image::codecs::png::PngEncoder;
+use image::{ExtendedColorType, ImageEncoder};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -55,6 +57,20 @@ pub fn read_picture(path: &Path) -> Result<Picture> {
         });
     }
     Picture::decode(&read_whole(path)?, path)
+}
+
+/// Writes values from 0 to 255 as a PNG picture in shades of grey.
+///
+/// # Errors
+///
+/// [`Error::Io`].
+pub fn write_grey(plane: &Grey, path: &Path) -> Result<()> {
+    let pixels: Vec<u8> = plane.values().iter().map(|v| v.round().clamp(0.0, 255.0) as u8).collect();
+    let (width, height) = (plane.width() as u32, plane.height() as u32);
+    write_whole(path, |out| {
+        let encoder = PngEncoder::new(out);
+        encoder.write_image(&pixels, width, height, ExtendedColorType::L8).map_err(std::io::Error::other)
+    })
 }
 
 /// All pictures of folders and single files. With `frames` a folder that holds pictures is one sequence of frames.

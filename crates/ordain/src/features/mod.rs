@@ -1,4 +1,4 @@
-//! Feature steps: columns of numbers out of texts, categories, dates and vectors.
+//! Feature steps: columns of numbers out of texts, categories, dates, vectors and pictures.
 //!
 //! A step is learned on the rows of the training part, and applied to any row. [`Steps`] are those of a table, one for each column
 //! whose cells are no numbers ([`crate::data::Input`]). They travel inside the model: a fit learns them before anything else, in every fold
@@ -10,15 +10,20 @@
 //! | `category` | 1 for each value that is frequent enough, `country=FR`, and `country=(other)`; setting `most` | all 0 |
 //! | `date` | years since 1970, month and day of the week, `born_years`, `born_month`, `born_weekday`, and `born_missing` | the mean, flagged |
 //! | `vector` | each place, `emb_0` … | all 0 |
+//! | `vectors` | of two vectors a and b their product, cosine and \|a_i − b_i\|, `a~b_dot`, `a~b_cosine`, `a~b_diff_0` …, and `a~b_missing` | all 0, flagged |
+//! | `image` | features of the picture at a path, `photo_colour0` …; settings `colour`, `layout`, `edges`, `gradients`, `shape`, `fisher`, `grid`, `shares` | all 0 |
 
+mod images;
 mod text;
+mod vectors;
 mod words;
 
 pub use text::{Text, TextSettings};
 
-use crate::data::{Columns, DataSet, Filled, Input, Kind};
+use crate::data::{Cell, Columns, DataSet, Filled, Input, Kind};
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Features, Matrix};
+use crate::picture::Learned;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -42,6 +47,10 @@ pub enum Step {
     Date([f64; 3]),
     /// The number of places.
     Vector(usize),
+    /// The number of places of both vectors.
+    Vectors(usize),
+    /// Features of pictures, with what was learned for them.
+    Image(Box<Learned>),
 }
 
 /// The value of a setting of an input.
@@ -55,6 +64,7 @@ impl Step {
         match kind {
             Kind::Text => &["words", "letters", "most", "hash"],
             Kind::Category => &["most"],
+            Kind::Image => images::SETTINGS,
             _ => &[],
         }
     }
@@ -63,8 +73,11 @@ impl Step {
     ///
     /// # Errors
     ///
-    /// [`Error::Data`] where cells are not what they are said to be; [`Error::Unknown`] and [`Error::Setting`] for settings that are none.
-    pub fn learn<'a>(input: &Input, cells: impl Iterator<Item = &'a str> + Clone) -> Result<Self> {
+    /// [`Error::Data`] where cells are not what they are said to be; [`Error::Unknown`] and [`Error::Setting`] for settings that are none;
+    /// those of reading pictures.
+    pub fn learn<'a, C: Into<Cell<'a>>>(input: &Input, cells: impl Iterator<Item = C> + Clone) -> Result<Self> {
+        let given = cells.map(Into::into);
+        let cells = given.clone().map(|cell: Cell| cell.text);
         let known = Self::settings(input.kind);
         if let Some((name, _)) = input.settings.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             return Err(Error::unknown("setting of an input", name, known));
@@ -91,26 +104,31 @@ impl Step {
             Kind::Date => {
                 let (mut sums, mut count) = ([0.0; 3], 0.0f64);
                 for cell in cells.filter(|cell| !cell.is_empty()) {
-                    let parts = date(cell).ok_or_else(|| strange(input, cell))?;
+                    let parts = date(cell).ok_or_else(|| strange(input, &cell.into()))?;
                     sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
                     count += 1.0;
                 }
                 Self::Date(sums.map(|sum| sum / count.max(1.0)))
             }
-            Kind::Vector => {
-                let mut filled = cells.filter(|cell| !cell.is_empty());
+            Kind::Vector | Kind::Vectors => {
+                let pair = input.kind == Kind::Vectors;
+                let places = |cell: &str| match pair {
+                    true => vectors::pair(cell).map(|pair| pair.map_or(0, |[a, _]| a.len())),
+                    false => vectors::numbers(cell).map(|numbers| numbers.len()),
+                };
+                // of pairs one side may be missing
+                let mut filled = cells.filter(|cell| !cell.is_empty() && (!pair || places(cell) != Some(0)));
                 let Some(first) = filled.next() else {
                     return Err(Error::Data {
                         expected: format!("vectors in column {:?}", input.column),
                         found: "empty cells alone".into(),
                     });
                 };
-                let places = vector(first).ok_or_else(|| strange(input, first))?.len();
-                if places > PLACES {
-                    return Err(strange(input, first));
-                }
-                Self::Vector(places)
+                let places = places(first).filter(|places| (1..=PLACES).contains(places));
+                let places = places.ok_or_else(|| strange(input, &first.into()))?;
+                if pair { Self::Vectors(places) } else { Self::Vector(places) }
             }
+            Kind::Image => Self::Image(Box::new(images::learn(input, given)?)),
             _ => return Err(Error::Data { expected: "cells that are no numbers".into(), found: input.to_string() }),
         })
     }
@@ -121,7 +139,8 @@ impl Step {
             Self::Text(_) => true,
             Self::Category(values) => !values.iter().enumerate().any(|(n, value)| values[..n].contains(value)),
             Self::Date(means) => means.iter().all(|mean| mean.is_finite()),
-            Self::Vector(places) => (1..=PLACES).contains(places),
+            Self::Vector(places) | Self::Vectors(places) => (1..=PLACES).contains(places),
+            Self::Image(learned) => learned.is_whole(),
         };
         match self {
             Self::Text(text) => Ok(Self::Text(text.restored()?)),
@@ -143,15 +162,29 @@ impl Step {
             }
             Self::Date(_) => ["years", "month", "weekday", "missing"].map(|part| format!("{column}_{part}")).to_vec(),
             Self::Vector(places) => (0..*places).map(|n| format!("{column}_{n}")).collect(),
+            Self::Vectors(places) => vectors::names(column, *places),
+            Self::Image(learned) => learned.names().iter().map(|name| format!("{column}_{name}")).collect(),
         }
     }
 
-    /// The columns of a cell that are not 0, ascending; nothing where the cell is not what it should be.
+    /// The columns of a cell that are not 0, ascending.
+    fn apply_cell(&self, input: &Input, cell: &Cell, row: &mut Vec<(u32, f32)>) -> Result<()> {
+        match self {
+            Self::Image(learned) if !cell.text.is_empty() => {
+                row.clear();
+                row.extend((0..).zip(images::apply(learned, input, cell)?));
+                Ok(())
+            }
+            _ => self.apply(cell.text, row).ok_or_else(|| strange(input, cell)),
+        }
+    }
+
+    /// The columns of a cell that are not 0, ascending; nothing where the cell is not what it should be. A picture is read.
     pub fn apply(&self, cell: &str, row: &mut Vec<(u32, f32)>) -> Option<()> {
         row.clear();
         match self {
             Self::Text(text) => text.apply(cell, row),
-            _ if cell.is_empty() && !matches!(self, Self::Date(_)) => {}
+            _ if cell.is_empty() && !matches!(self, Self::Date(_) | Self::Vectors(_)) => {}
             Self::Category(values) => {
                 let at = values.iter().position(|value| value == cell).unwrap_or(values.len());
                 row.push((at as u32, 1.0));
@@ -161,22 +194,31 @@ impl Step {
                 row.extend((0..).zip(parts.into_iter().chain([gap])).map(|(at, x)| (at, x as f32)));
             }
             Self::Vector(places) => {
-                let numbers = vector(cell).filter(|numbers| numbers.len() == *places)?;
+                let numbers = vectors::numbers(cell).filter(|numbers| numbers.len() == *places)?;
                 row.extend((0..).zip(numbers));
             }
+            Self::Vectors(places) => vectors::apply(cell, *places, row)?,
+            Self::Image(learned) => row.extend((0..).zip(images::read(learned, &cell.into()).ok()?)),
         }
         Some(())
     }
 }
 
 #[cold]
-fn strange(input: &Input, cell: &str) -> Error {
+fn strange(input: &Input, cell: &Cell) -> Error {
     let expected = match input.kind {
         Kind::Date => "dates such as 1975-12-03, 19751203 or 3.12.1975",
+        Kind::Vectors => "two vectors of as many numbers, the same in every row,",
         _ => "numbers between blanks or commas, as many in every row",
     };
-    let found: String = cell.chars().take(40).collect();
-    Error::Data { expected: format!("{expected} in column {:?}", input.column), found: format!("{found:?}") }
+    let found: String = cell.text.chars().take(40).collect();
+    let expected = format!("{expected} in column {:?}", input.column);
+    Error::Data { expected, found: format!("{found:?}{}", in_row(cell)) }
+}
+
+/// The row of a cell, where it is known.
+fn in_row(cell: &Cell) -> String {
+    if cell.row > 0 { format!(" in row {}", cell.row) } else { String::new() }
 }
 
 /// Years since 1970, month and day of the week (Monday is 0) of a date: `1975-12-03`, `19751203`, `3.12.1975`, `12/3/1975`, with or without a time.
@@ -188,14 +230,6 @@ fn date(text: &str) -> Option<[f64; 3]> {
     let days =
         era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + (153 * month + 2) / 5 + i64::from(d) - 1 - 719_468;
     Some([days as f64 / 365.2425, f64::from(m), (days + 3).rem_euclid(7) as f64])
-}
-
-/// The numbers of a cell such as `0.5 1 -2` or `[0.5, 1, -2]`.
-fn vector(cell: &str) -> Option<Vec<f32>> {
-    let inner = cell.trim().trim_start_matches('[').trim_end_matches(']');
-    let words = inner.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|word| !word.is_empty());
-    let numbers: Option<Vec<f32>> = words.map(|word| word.parse().ok().filter(|x: &f32| x.is_finite())).collect();
-    numbers.filter(|all| !all.is_empty())
 }
 
 /// The steps of a table, one for each column whose cells are no numbers.
@@ -225,7 +259,7 @@ impl Steps {
         for input in &cells.inputs {
             let column = set.columns().find(&input.column)?;
             let rows = units.iter().flat_map(|&unit| set.span(unit as usize));
-            let all = rows.map(|row| &*texts[place(set.features(), row, column)]);
+            let all = rows.map(|row| texts.cell(place(set.features(), row, column)));
             steps.push((input.clone(), Step::learn(input, all)?));
         }
         Ok(Self(steps))
@@ -306,8 +340,8 @@ impl Steps {
             let (mut out, mut part) = (vec![], vec![]);
             features.each(row, |j, x| out.extend(to.get(&j).filter(|_| x != 0.0).map(|&at| (at, x))));
             for ((input, step, column), start) in places.iter().zip(&starts) {
-                let cell = &*texts[place(features, row, *column)];
-                step.apply(cell, &mut part).ok_or_else(|| strange(input, cell))?;
+                let cell = texts.cell(place(features, row, *column));
+                step.apply_cell(input, &cell, &mut part)?;
                 out.extend(part.iter().filter(|(_, x)| *x != 0.0).map(|&(at, x)| (start + at, x)));
             }
             out.sort_unstable_by_key(|entry| entry.0);

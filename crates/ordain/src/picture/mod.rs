@@ -118,6 +118,16 @@ impl Grey {
         Ok(Self { width, height, values })
     }
 
+    /// Values in a row.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Rows.
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
     /// All values, row after row.
     pub fn values(&self) -> &[f32] {
         &self.values

@@ -7,6 +7,7 @@ use crate::data::{Aligned, Columns, Filled, Groups, Missing, flagged};
 use crate::error::{Error, Result};
 use crate::features::Steps;
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// What a model needs to read a row: its columns, what gaps mean, and how values are scaled.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +77,13 @@ impl Inputs {
             (Missing::Indicator, Some(means)) => &all[..means.len().min(all.len())],
             _ => all,
         }
+    }
+
+    /// The columns that data have before steps make numbers of cells: columns of numbers, then those of cells.
+    pub fn raw(&self) -> Vec<String> {
+        let made: HashSet<String> = self.steps.iter().flat_map(|(input, step)| step.names(&input.column)).collect();
+        let numbers = self.given().iter().filter(|name| !made.contains(*name)).cloned();
+        numbers.chain(self.steps.iter().map(|(input, _)| input.column.clone())).collect()
     }
 }
 

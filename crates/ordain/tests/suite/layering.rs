@@ -22,7 +22,7 @@ const MAY_USE: [(&str, &[&str]); 26] = [
     ("risk", &["error", "matrix", "pieces", "traits"]),
     ("solver", &["error", "matrix", "random", "kernel", "tree", "traits", "risk"]),
     ("metric", &["error", "random", "data"]),
-    ("features", &["error", "matrix", "data"]),
+    ("features", &["error", "matrix", "data", "picture"]),
     ("task", &["error", "traits", "data", "features", "solver", "metric"]),
     (
         "method",

@@ -227,3 +227,108 @@ fn all_tasks_take_inputs() {
     let said = fitted.model.predict(&fitted.model.prepare(&set).unwrap(), &[0]).unwrap();
     assert_eq!(said[0].matches.iter().map(|m| m.edge).collect::<Vec<_>>(), [0, 3]);
 }
+
+/// Product, cosine and differences of two vectors, number by number from the text of the cells.
+#[test]
+fn pairs_of_vectors_are_a_plain_loop() {
+    let mut random = ordain::random::Random::new(7);
+    for case in 0..200 {
+        let places = 1 + random.below(6);
+        let mut vector = |zero: bool| -> Vec<f32> {
+            (0..places).map(|_| if zero { 0.0 } else { (8.0 * random.normal()).round() as f32 / 4.0 }).collect()
+        };
+        let (a, b) = (vector(case % 20 == 0), vector(case % 30 == 0));
+        let cell = ordain::data::pair_text(
+            &ordain::data::vector_text(a.iter().copied()),
+            &ordain::data::vector_text(b.iter().copied()),
+        );
+        let step = learned("q,d:vectors", &["|", "1|", &cell]).unwrap();
+        let names = step.names("q,d");
+        assert_eq!(names[..4], ["q~d_dot", "q~d_cosine", "q~d_missing", "q~d_diff_0"]);
+        let mut all = vec![0.0f32; names.len()];
+        row(&step, &cell).unwrap().iter().for_each(|&(at, x)| all[at as usize] = x);
+        let (mut dot, mut left, mut right) = (0.0f64, 0.0f64, 0.0f64);
+        for i in 0..places {
+            let (x, y) = (f64::from(a[i]), f64::from(b[i]));
+            dot += x * y;
+            left += x * x;
+            right += y * y;
+            assert!((f64::from(all[3 + i]) - (x - y).abs()).abs() < 1e-6);
+        }
+        let cosine = if left * right > 0.0 { dot / (left * right).sqrt() } else { 0.0 };
+        assert!((f64::from(all[0]) - dot).abs() < 1e-4 && (f64::from(all[1]) - cosine).abs() < 1e-6, "{cell}");
+        assert_eq!((all[2], all.len()), (0.0, 3 + places));
+        for missing in ["", "|", "1 2|", "| 3"] {
+            assert_eq!(row(&step, missing).unwrap(), [(2, 1.0)], "{missing:?}");
+        }
+    }
+    let step = learned("q,d:vectors", &["1 2|3 4"]).unwrap();
+    for wrong in ["1 2|3", "1|2", "1 2 3|1 2 3", "a|b", "1 2|x", "1e30 0|1e30 0"] {
+        assert_eq!(row(&step, wrong), None, "{wrong:?}");
+    }
+    for wrong in ["q:vectors", "q,d,e:vectors", ",d:vectors", "q,d:vectors=F.npy", "q:text=F.npy", "q:vector="] {
+        assert!(wrong.parse::<Input>().is_err(), "{wrong}");
+    }
+    let files: Input = "q,d:vectors=a.npy,b.npy".parse().unwrap();
+    assert_eq!((files.columns(), files.files.len(), files.to_string()), (vec!["q", "d"], 2, "q,d:vectors".into()));
+    assert!(learned("q,d:vectors", &["|", "1 2|"]).is_err(), "no pair to learn from");
+}
+
+/// Fisher vectors of a step are learned from the training pictures alone, and a model keeps them.
+#[test]
+fn pictures_are_a_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let shapes = ordain::data::synthetic::Shapes { classes: 3, each: 6, side: 32, seed: 5 }.make();
+    let write = |n: usize, invert: bool| {
+        let values = shapes[n].1.values().iter().map(|v| if invert { 255.0 - v } else { *v }).collect();
+        let plane = ordain::picture::Grey::new(32, 32, values).unwrap();
+        ordain::data::pictures::write_grey(&plane, &folder.path().join(format!("{n}.png"))).unwrap();
+    };
+    let mut table = String::from("id,photo,labels\n");
+    for n in 0..18 {
+        write(n, false);
+        table += &format!("i{n},{},c{}\n", if n == 7 { String::new() } else { format!("{n}.png") }, n / 6);
+    }
+    let path = folder.path().join("pictures.csv");
+    std::fs::write(&path, table).unwrap();
+    let read = |input: &str| {
+        let roles = Roles { inputs: vec![input.parse().unwrap()], ..Roles::default() };
+        read_labels(&[vec![path.clone()]], &LabelReading { roles, ..LabelReading::default() }).unwrap().0
+    };
+    let set = read("photo:image[fisher=2,colour=8]");
+    let (test, train): (Vec<u32>, Vec<u32>) = set.all().into_iter().partition(|n| n % 5 == 4);
+    let steps = Steps::learn(&set, &train).unwrap();
+    assert_eq!(steps.columns(), 8 + 4 * 32 * 2);
+    // other pictures of the test part change nothing that is learned
+    test.iter().for_each(|&n| write(n as usize, true));
+    assert_eq!(Steps::learn(&set, &train).unwrap(), steps);
+    assert_ne!(Steps::learn(&set, &set.all()).unwrap(), steps);
+    let method: CStar = "independent[lambda=1]".parse().unwrap();
+    let fitted = method.fit(&Training::new(&set, &train), &Watch::NOBODY).unwrap();
+    assert_eq!(fitted.model.inputs.steps, steps);
+    let again: ordain::task::Fitted<ordain::method::Annotate> =
+        model_file::from_bytes(&model_file::to_bytes(&fitted), std::path::Path::new("m")).unwrap();
+    assert_eq!(again.model.inputs.steps, steps);
+    // a row is what the recipe makes of the picture by itself
+    let mut numbers = set.clone();
+    steps.apply(&mut numbers).unwrap();
+    let (_, step) = steps.iter().next().unwrap();
+    let Step::Image(learned) = step else { unreachable!() };
+    let picture = ordain::data::pictures::read_picture(&folder.path().join("3.png")).unwrap();
+    let mut seen = vec![0.0; steps.columns()];
+    numbers.features.each(3, |j, x| seen[j] = x);
+    assert_eq!(seen, learned.apply(&picture));
+    numbers.features.each(7, |_, x| assert_eq!(x, 0.0, "no picture"));
+    assert_eq!(numbers.columns.names[0], "photo_colour0");
+    let usual = Steps::learn(&read("photo:image"), &train).unwrap();
+    assert_eq!(usual.columns(), 64 + 16 * (3 + 16 + 8));
+    // a damaged picture is refused with its row, whoever meets it first
+    std::fs::write(folder.path().join("3.png"), b"\x89PNG\r\n\x1a\nshort").unwrap();
+    for error in [steps.apply(&mut set.clone()).unwrap_err(), Steps::learn(&set, &train).unwrap_err()] {
+        let text = error.to_string();
+        assert!(text.contains("a picture in column \"photo\" in row 5") && text.contains("3.png"), "{text}");
+    }
+    for wrong in ["photo:image[colour=9]", "photo:image[colour=0]", "photo:image[size=3]"] {
+        assert!(Steps::learn(&read(wrong), &train).is_err(), "{wrong}");
+    }
+}

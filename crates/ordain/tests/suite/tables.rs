@@ -115,7 +115,7 @@ fn what_is_no_feature_is_refused_with_the_way_out() {
     );
     assert_eq!(
         refusal(SHOP, &roles("", "", "", &["title", "brand"])),
-        "t.csv:2:8: expected a finite number (dates cannot be read yet), found \"2024-05-01\" in column \"listed\"; ignore=listed leaves the column out"
+        "t.csv:2:8: expected a finite number, found \"2024-05-01\" in column \"listed\"; input=listed:date reads it as a date; ignore=listed leaves the column out"
     );
     assert_eq!(
         refusal(SHOP, &roles("rel", "", "", &[])),
@@ -417,7 +417,7 @@ fn typed_cells_that_are_no_features_are_refused() {
     );
     assert_eq!(
         read(Arc::new(Date32Array::from(vec![1, 2]))),
-        "t.parquet:1:2: expected a finite number (dates cannot be read yet), found Date32 in column \"x\"; ignore=x leaves the column out"
+        "t.parquet:1:2: expected a finite number, found Date32 in column \"x\"; input=x:date reads it as a date; ignore=x leaves the column out"
     );
     assert_eq!(
         read(Arc::new(Float64Array::from(vec![Some(1.0), None]))),

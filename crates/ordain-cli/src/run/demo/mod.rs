@@ -2,9 +2,11 @@
 
 mod labels;
 mod matches;
+mod pictures;
 
 use super::compare;
 use crate::args::{Cli, Command, Demo, DemoArg};
+use crate::plan::Usage;
 use crate::screen::Screen;
 use anyhow::Result;
 use clap::Parser;
@@ -15,6 +17,8 @@ use std::path::Path;
 
 pub(super) fn run(args: &Demo, screen: &Screen) -> Result<()> {
     match args.what {
+        DemoArg::Rank if args.pictures => pictures::run(&args.out, screen),
+        _ if args.pictures => Err(Usage("--pictures is for ordain demo rank".into()).into()),
         DemoArg::Rank => rank(&args.out, screen),
         DemoArg::Annotate => labels::run(&args.out, screen),
         DemoArg::Match => matches::run(&args.out, screen),

@@ -111,6 +111,7 @@ pub fn read_labels(parts: &[Vec<PathBuf>], reading: &LabelReading) -> Result<(La
     if rows > u32::MAX as usize {
         return Err(Error::Data { expected: "at most 4294967295 items in all".into(), found: rows.to_string() });
     }
+    reading.texts.finish()?;
     Ok((join(all)?, ranges))
 }
 

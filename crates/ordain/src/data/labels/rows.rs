@@ -31,8 +31,9 @@ pub(in crate::data) fn read(path: &Path, format: Format, reading: &LabelReading)
         Labels::Names(column) | Labels::Category(column) => vec![*column],
         Labels::None => vec![],
     };
-    let found = finding.find(&[Role::Item], &taken)?.in_table(rows.is_text());
+    let found = finding.find(&[Role::Item], &taken)?;
     let id = found.get(Role::Item);
+    reading.texts.enter(path);
     let names = found.with_cells(rows.select(&found.features, &[&taken[..], &found.others()].concat())?);
     let mut known: HashMap<String, u32> = vocabulary.iter().cloned().zip(0..).collect();
     let (mut values, mut items) = (vec![], Strings::default());

@@ -112,6 +112,7 @@ pub fn read_matches(parts: &[Vec<PathBuf>], reading: &MatchReading) -> Result<(M
         }
         ranges.push(start..count);
     }
+    reading.texts.finish()?;
     Ok((join(all)?, ranges))
 }
 

@@ -25,11 +25,12 @@ pub(in crate::data) fn read(path: &Path, mut table: Table, reading: &MatchReadin
     let keep_missing = reading.missing != Missing::Error;
     let finding = Finding { path, header: &table.header, roles: &reading.roles, model: reading.model.as_deref() };
     let roles = [Role::Problem, Role::Left, Role::Right, Role::Matched];
-    let found = finding.find(&roles, &[])?.in_table(table.is_text());
+    let found = finding.find(&roles, &[])?;
     let (problem, matched) = (found.get(Role::Problem), found.get(Role::Matched));
     let (Some(left), Some(right)) = (found.get(Role::Left), found.get(Role::Right)) else {
         return Err(crate::data::matches::read::no_format(path, &table.header));
     };
+    reading.texts.enter(path);
     let names = found.with_cells(table.select(&found.features, &found.others())?);
     if let Some(twice) = names.iter().find(|name| SPECIAL.iter().any(|special| name.eq_ignore_ascii_case(special))) {
         let found = format!("{:?} twice", short(twice));

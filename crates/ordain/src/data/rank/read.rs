@@ -86,6 +86,7 @@ pub fn read_rank(parts: &[Vec<PathBuf>], reading: &RankReading) -> Result<(RankS
         }
         ranges.push(start..builder.queries.len());
     }
+    reading.texts.finish()?;
     let mut set = builder.finish(parts)?;
     if let Some(path) = &reading.pins {
         pins::read(path, &mut set)?;

@@ -9,7 +9,7 @@ pub(in crate::data) fn read(path: &Path, format: Format, reading: &RankReading, 
     let mut table = Table::open(path, format)?;
     let model = reading.model.as_deref();
     let finding = Finding { path, header: &table.header, roles: &reading.roles, model };
-    let found = finding.find(&[Role::Query, Role::Label, Role::Document, Role::Weight], &[])?.in_table(table.is_text());
+    let found = finding.find(&[Role::Query, Role::Label, Role::Document, Role::Weight], &[])?;
     let Some(query) = found.get(Role::Query) else {
         let expected = "a header with a column for the query, such as qid (and label, docid, weight; the rest are features), or a column named labels for items";
         let error = Error::Parse {
@@ -22,6 +22,7 @@ pub(in crate::data) fn read(path: &Path, format: Format, reading: &RankReading, 
         return Err(error.or(Way::new("query", ["NAME"], "names the column of the query")));
     };
     let (label, document, weight) = (found.get(Role::Label), found.get(Role::Document), found.get(Role::Weight));
+    reading.texts.enter(path);
     let names = found.with_cells(table.select(&found.features, &found.others())?);
     let order = into.table_columns(path, names.clone(), found.roles.clone())?;
     into.cells = found.cells(&reading.texts);

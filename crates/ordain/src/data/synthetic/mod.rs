@@ -5,6 +5,7 @@ mod levels;
 mod linkage;
 mod orders;
 mod registers;
+mod shapes;
 mod silhouettes;
 
 pub use interactions::Interactions;
@@ -12,6 +13,7 @@ pub use levels::Levels;
 pub use linkage::Linkage;
 pub use orders::Orders;
 pub use registers::{FIELDS as REGISTER_FIELDS, Record, Register, Registers};
+pub use shapes::{Shapes, Videos};
 pub use silhouettes::{Silhouettes, read_contours};
 
 use crate::data::{Columns, LabelSet, RankSet};

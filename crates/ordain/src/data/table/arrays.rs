@@ -1,14 +1,17 @@
 //! Arrow arrays as cells: columns of numbers, truth values, vectors and text become features, numbers and words.
 
+use crate::data::cells::vector_text;
+use crate::data::dates::date_text;
 use crate::data::losses::Loss;
 use crate::data::strings::short;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowDictionaryKeyType, ArrowPrimitiveType, Decimal128Type, Float16Type, Float32Type, Float64Type, Int8Type,
-    Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowDictionaryKeyType, ArrowPrimitiveType, Date32Type, Date64Type, Decimal128Type, Float16Type, Float32Type,
+    Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, TimeUnit};
 use std::borrow::Cow;
 
 /// Rows that are put from columns into rows at once.
@@ -260,7 +263,7 @@ fn word<T: ArrowDictionaryKeyType>(array: &dyn Array, row: usize) -> Cow<'_, [u8
     array.key(row).map_or(Cow::Borrowed(b""), |key| text(array.values().as_ref(), key))
 }
 
-/// A cell as text: numbers as they are usually written, whole ones without a point.
+/// A cell as text: numbers as they are usually written, whole ones without a point; dates as 1975-12-03, lists of numbers between blanks.
 pub(super) fn text(array: &dyn Array, row: usize) -> Cow<'_, [u8]> {
     fn whole<T: ArrowPrimitiveType<Native: std::fmt::Display>>(array: &dyn Array, row: usize) -> String {
         array.as_primitive::<T>().value(row).to_string()
@@ -288,9 +291,28 @@ pub(super) fn text(array: &dyn Array, row: usize) -> Cow<'_, [u8]> {
             number(array, row).map_or(String::new(), |x| x.to_string())
         }
         DataType::Float32 => array.as_primitive::<Float32Type>().value(row).to_string(),
-        kind => format!("a value of type {kind}"),
+        DataType::Date32 => date_text(i64::from(array.as_primitive::<Date32Type>().value(row))),
+        DataType::Date64 => date_text(array.as_primitive::<Date64Type>().value(row).div_euclid(86_400_000)),
+        DataType::Timestamp(unit, _) => {
+            let (value, a_second) = match unit {
+                TimeUnit::Second => (array.as_primitive::<TimestampSecondType>().value(row), 1),
+                TimeUnit::Millisecond => (array.as_primitive::<TimestampMillisecondType>().value(row), 1_000),
+                TimeUnit::Microsecond => (array.as_primitive::<TimestampMicrosecondType>().value(row), 1_000_000),
+                TimeUnit::Nanosecond => (array.as_primitive::<TimestampNanosecondType>().value(row), 1_000_000_000),
+            };
+            date_text(value.div_euclid(a_second * 86_400))
+        }
+        kind => list_text(array, row).unwrap_or_else(|| format!("a value of type {kind}")),
     };
     Cow::Owned(owned.into_bytes())
+}
+
+/// The numbers of a list, between blanks; nothing where it is none, or holds anything else.
+fn list_text(array: &dyn Array, row: usize) -> Option<String> {
+    let inner = list(array)?(row);
+    let mut numbers = vec![];
+    let right = inner.null_count() == 0 && scalars(inner.as_ref(), &mut |_, x| numbers.push(x));
+    right.then(|| vector_text(numbers.into_iter()))
 }
 
 /// A column that is no feature, as another library wants it back.

@@ -216,8 +216,8 @@ impl Row<'_> {
 
     /// Refuses control bytes in ids and names, as in text.
     fn check_words(&self) -> Result<()> {
-        for array in self.table.batch[self.table.features.len()..].iter().filter(|array| !is_number(array.data_type()))
-        {
+        let of_words = |array: &&ArrayRef| !is_number(array.data_type()) && width(array).is_none();
+        for array in self.table.batch[self.table.features.len()..].iter().filter(of_words) {
             let word = text(array.as_ref(), self.row);
             if let Some(at) = control(&word) {
                 let place = self.table.batch.iter().position(|other| Arc::ptr_eq(other, array));

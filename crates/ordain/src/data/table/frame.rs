@@ -1,6 +1,6 @@
 //! Tables that another library holds as Arrow arrays.
 
-use super::arrays::{BLOCK, Taken, by_widths, put_rows, shape, taken, weigh, width};
+use super::arrays::{BLOCK, Taken, by_widths, put_rows, shape, taken, text, weigh, width};
 use crate::data::Columns;
 use crate::data::losses::Loss;
 use crate::error::{Error, Result};
@@ -75,6 +75,29 @@ impl Frame {
         let coarse = names.iter().zip(&losses).filter(|(_, loss)| loss.is_coarse()).map(|(name, _)| name.clone());
         let columns = Columns { coarse: coarse.collect(), ..Columns::of(names) };
         Ok(Self { rows, features: Matrix::new(values, cols), columns, taken: others })
+    }
+
+    /// The cells of a column as text, as they would be read from a file: nothing as "", a list as its numbers between blanks.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unknown`] if there is no such column; [`Error::Data`] if a cell is not UTF-8.
+    pub fn texts(schema: &Schema, batches: &[RecordBatch], column: &str) -> Result<Vec<String>> {
+        let names = schema.fields().iter().map(|field| field.name().as_str());
+        let at = names.clone().position(|name| name == column);
+        let at = at.ok_or_else(|| Error::unknown("column", column, names))?;
+        let mut all = vec![];
+        for batch in batches {
+            let array = batch.column(at).as_ref();
+            for row in 0..array.len() {
+                let cell = String::from_utf8(text(array, row).into_owned());
+                all.push(cell.map_err(|_| Error::Data {
+                    expected: format!("text in UTF-8 in column {column:?}"),
+                    found: format!("other bytes in row {}", all.len() + 1),
+                })?);
+            }
+        }
+        Ok(all)
     }
 }
 

@@ -29,7 +29,8 @@ pub use roles::{Role, Roles};
 pub use texts::texts;
 
 use crate::data::sniff::kind;
-use crate::error::{Error, Result};
+use crate::data::strings::short;
+use crate::error::{Error, Result, Way};
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -126,11 +127,6 @@ impl Table {
         }
     }
 
-    /// Whether it is text, in which a vector is a cell; elsewhere it is a column of numbers for each place.
-    pub(in crate::data) fn is_text(&self) -> bool {
-        matches!(self.body, Body::Text(_))
-    }
-
     /// The features, by their place among them, whose values lose more in single precision than they should; at the end.
     pub(in crate::data) fn coarse(&self) -> Vec<usize> {
         let losses = match &self.body {
@@ -215,11 +211,17 @@ impl Row<'_> {
 #[cold]
 pub(in crate::data) fn no_feature(cell: &[u8], name: &str, refuse: impl FnOnce(String) -> Error) -> Error {
     let expected = match cell {
-        cell if is_date(cell) => "a finite number (dates cannot be read yet)",
-        cell if has_thousands(cell) => "a number with a decimal point and without thousands separators",
+        cell if has_thousands(cell) && !is_date(cell) => {
+            "a number with a decimal point and without thousands separators"
+        }
         _ => "a finite number",
     };
-    refuse(expected.into()).or(roles::leave_out(name))
+    let error = refuse(expected.into());
+    let error = match is_date(cell) {
+        true => error.or(Way::new("input", [format!("{}:date", short(name))], "reads it as a date")),
+        false => error,
+    };
+    error.or(roles::leave_out(name))
 }
 
 /// `2024-05-31`, `31.05.2024`, `5/31/2024`, with or without a time.

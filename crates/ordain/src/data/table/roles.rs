@@ -1,11 +1,12 @@
 //! Which column of a table means what.
 
 use super::Row;
-use crate::data::cells::{Cells, Input, Kind, Texts};
+use crate::data::cells::{Cells, Input, Kind, Texts, pair_text};
 use crate::data::columns::once;
 use crate::data::strings::short;
 use crate::error::{Error, Result, Way};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -198,28 +199,27 @@ impl Roles {
     }
 }
 
+/// Where the cells of an input stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// In this column.
+    Column(usize),
+    /// In the file of this number.
+    File(usize),
+}
+
 /// The columns of one table by their roles.
 pub(in crate::data) struct Found {
     places: Vec<(Role, usize)>,
     /// Columns that are features, in the order of the table.
     pub(in crate::data) features: Vec<usize>,
     /// Columns whose cells are no numbers.
-    pub(in crate::data) inputs: Vec<(usize, Input)>,
+    inputs: Vec<(Vec<Source>, Input)>,
     /// The roles whose columns do not have their usual names, as a model keeps them.
     pub(in crate::data) roles: Roles,
 }
 
 impl Found {
-    /// The same where vectors are columns of numbers already.
-    pub(in crate::data) fn in_table(mut self, is_text: bool) -> Self {
-        if !is_text {
-            let vectors = self.inputs.extract_if(.., |(_, input)| input.kind == Kind::Vector);
-            self.features.extend(vectors.map(|(column, _)| column).collect::<Vec<_>>());
-            self.features.sort_unstable();
-        }
-        self
-    }
-
     /// The names of the features and of the columns whose cells are no numbers, behind them.
     pub(in crate::data) fn with_cells(&self, mut names: Vec<String>) -> Vec<String> {
         names.extend(self.inputs.iter().map(|(_, input)| input.column.clone()));
@@ -228,10 +228,23 @@ impl Found {
 
     /// Keeps the cells of a row that are no numbers, and adds their places to its features.
     pub(in crate::data) fn push_cells(&self, row: &Row, texts: &Texts, values: &mut Vec<f32>) -> Result<()> {
-        for (column, _) in &self.inputs {
-            let cell =
-                row.word(*column).ok_or_else(|| row.refuse(*column, "text in UTF-8 (save the file as UTF-8)"))?;
-            values.push(texts.push(&cell)?);
+        for (sources, input) in &self.inputs {
+            let part = |source: &Source| match *source {
+                Source::Column(j) => row.word(j).ok_or_else(|| row.refuse(j, "text in UTF-8 (save the file as UTF-8)")),
+                Source::File(k) => Ok(Cow::Owned(texts.next_vector(&input.column, &input.files[k])?)),
+            };
+            let place = match &sources[..] {
+                [one] => texts.push(&part(one)?, row.line())?,
+                [a, b] => texts.push(&pair_text(&part(a)?, &part(b)?), row.line())?,
+                _ => 0.0,
+            };
+            if let (Kind::Image, [Source::Column(j)]) = (input.kind, &sources[..])
+                && place > 0.0
+                && !texts.read().cell(place as usize).file().is_file()
+            {
+                return Err(row.refuse(*j, "the path of a picture, from the folder of the table; no such file"));
+            }
+            values.push(place);
         }
         Ok(())
     }
@@ -244,7 +257,11 @@ impl Found {
 
     /// The columns that have a role.
     pub(in crate::data) fn others(&self) -> Vec<usize> {
-        self.places.iter().map(|(_, column)| *column).chain(self.inputs.iter().map(|(column, _)| *column)).collect()
+        let of_inputs = self.inputs.iter().flat_map(|(sources, _)| sources).filter_map(|source| match source {
+            Source::Column(column) => Some(*column),
+            Source::File(_) => None,
+        });
+        self.places.iter().map(|(_, column)| *column).chain(of_inputs).collect()
     }
 
     pub(in crate::data) fn get(&self, role: Role) -> Option<usize> {
@@ -280,28 +297,14 @@ impl Finding<'_> {
         once(self.path, "column", self.header)?;
         let of_model = self.model.unwrap_or_default().iter().chain(self.roles.features.iter().flatten());
         let of_model: HashSet<&str> = of_model.chain(&self.roles.ignore).map(String::as_str).collect();
-        let told: HashSet<&str> = self.roles.inputs.iter().map(|input| input.column.as_str()).collect();
+        let told: HashSet<&str> = self.roles.inputs.iter().flat_map(Input::columns).collect();
         let free = |j: usize| {
             let name = self.header[j].as_str();
             !of_model.contains(name) && !told.contains(name) && !taken.contains(&j)
         };
         let mut found = Found { places: vec![], features: vec![], inputs: vec![], roles: Roles::default() };
-        let (mut inputs, mut numbers): (Vec<(usize, Input)>, Vec<usize>) = (vec![], vec![]);
-        for input in &self.roles.inputs {
-            let column = self.column(&input.column, "input")?;
-            if inputs.iter().any(|(own, _)| *own == column) || numbers.contains(&column) {
-                return Err(Error::Content {
-                    path: self.path.into(),
-                    expected: "one meaning of a column".into(),
-                    found: format!("{:?} as an input twice", short(&input.column)),
-                });
-            }
-            match input.kind {
-                Kind::Number => numbers.push(column),
-                _ => inputs.push((column, input.clone())),
-            }
-        }
-        let is_input = |j: usize| inputs.iter().any(|(column, _)| *column == j);
+        let (inputs, numbers) = self.inputs()?;
+        let is_input = |j: usize| inputs.iter().any(|(sources, _)| sources.contains(&Source::Column(j)));
         for &role in wanted {
             let named = self.roles.get(role).filter(|name| self.model.is_none() || self.header.contains(name));
             let column = match named {
@@ -356,15 +359,51 @@ impl Finding<'_> {
         found.roles.ignore.clone_from(&self.roles.ignore);
         found.roles.features.clone_from(&self.roles.features);
         found.roles.inputs.clone_from(&self.roles.inputs);
-        if let Some((j, input)) = inputs.iter().find(|(j, _)| is_role(*j)) {
-            return Err(Error::Content {
-                path: self.path.into(),
-                expected: "one meaning of a column".into(),
-                found: format!("{:?} as {} and as something else", short(&self.header[*j]), input.kind.name()),
-            });
+        let taken = |(sources, _): &&(Vec<Source>, Input)| {
+            sources.iter().any(|source| matches!(source, Source::Column(j) if is_role(*j)))
+        };
+        if let Some((_, input)) = inputs.iter().find(taken) {
+            return Err(self.twice(&input.column, &format!("as {} and as something else", input.kind.name())));
         }
         found.inputs = inputs;
         Ok(found)
+    }
+
+    /// Where the cells of inputs stand, and the columns that are said to be numbers.
+    fn inputs(&self) -> Result<(Vec<(Vec<Source>, Input)>, Vec<usize>)> {
+        let (mut inputs, mut numbers): (Vec<(Vec<Source>, Input)>, Vec<usize>) = (vec![], vec![]);
+        for input in &self.roles.inputs {
+            let mut sources = vec![];
+            for (k, name) in input.columns().into_iter().enumerate() {
+                match input.files.get(k) {
+                    None => sources.push(Source::Column(self.column(name, "input")?)),
+                    Some(_) if self.header.iter().any(|own| own == name) => {
+                        return Err(self.twice(name, "as a column and as a file"));
+                    }
+                    Some(_) => sources.push(Source::File(k)),
+                }
+            }
+            let again = inputs.iter().any(|(own, other)| *own == sources && other.column == input.column);
+            match (input.kind, &sources[..]) {
+                _ if again => return Err(self.twice(&input.column, "as an input twice")),
+                (_, &[Source::Column(j)]) if numbers.contains(&j) => {
+                    return Err(self.twice(&input.column, "as an input twice"));
+                }
+                (Kind::Number, &[Source::Column(j)]) if !inputs.iter().any(|(own, _)| own.contains(&sources[0])) => {
+                    numbers.push(j);
+                }
+                (Kind::Number, _) => return Err(self.twice(&input.column, "as an input twice")),
+                _ => inputs.push((sources, input.clone())),
+            }
+        }
+        Ok((inputs, numbers))
+    }
+
+    /// The refusal of a column with two meanings.
+    #[cold]
+    fn twice(&self, name: &str, found: &str) -> Error {
+        let found = format!("{:?} {found}", short(name));
+        Error::Content { path: self.path.into(), expected: "one meaning of a column".into(), found }
     }
 }
 
