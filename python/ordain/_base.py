@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Callback = Callable[[float, str], Any]
 
 # Parameters that say how a fit is run, and are no settings of the method.
-_RUN = {"choose_by", "convention", "refit", "missing", "seed", "n_threads", "progress", "single_query"}
+_RUN = {"choose_by", "convention", "refit", "missing", "inputs", "seed", "n_threads", "progress", "single_query"}
 
 
 def _plain(value: Any) -> str:
@@ -32,6 +32,8 @@ def _plain(value: Any) -> str:
         return repr(value)
     if isinstance(value, (list, tuple)):
         return f"[{','.join(_plain(item) for item in value)}]"
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{_plain(name)}:{_plain(item)}' for name, item in value.items())}}}"
     if isinstance(value, np.generic):
         return repr(value.item())
     return type(value).__name__
@@ -104,9 +106,19 @@ def _read(lines: list[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
+def _told_inputs(inputs: list[dict[str, Any]]) -> list[str]:
+    """Inputs as a model has them, as they were told: "title:text[words=2]"."""
+    told = []
+    for one in inputs:
+        settings = ",".join(f"{name}={value}" for name, value in one.get("settings", []))
+        told.append(f"{one['column']}:{one['kind']}" + (f"[{settings}]" if settings else ""))
+    return told
+
+
 _NO_COLUMNS: dict[str, Any] = {
     **dict.fromkeys(("label", "query", "id", "weight", "problem", "left", "right", "matched", "features")),
     "ignore": [],
+    "inputs": [],
 }
 
 
@@ -119,6 +131,7 @@ class Estimator(BaseEstimator):
     _model: Any
     refit: bool
     missing: str
+    inputs: Mapping[str, str] | None
     seed: int
     n_threads: int | None
     progress: bool
@@ -156,14 +169,27 @@ class Estimator(BaseEstimator):
         run["convention"] = getattr(self, "convention", "standard")
         if not isinstance(run["convention"], str):
             raise ValueError(f"convention: expected a name, as in 'letor4', found {run['convention']!r}")
-        run["columns"] = dict(_NO_COLUMNS)
+        run["columns"] = _NO_COLUMNS | {"inputs": self._inputs()}
         return run | {"threads": self.n_threads, "callback": _heard(callbacks, bool(self.progress))}
+
+    def _inputs(self) -> list[str]:
+        """What the cells of columns are, as the command line would have it: "title:text"."""
+        given = self.inputs
+        if given is None:
+            return []
+        if not isinstance(given, Mapping):
+            raise ValueError(f"inputs: expected None or a dict such as {{'title': 'text'}}, found {given!r:.80}")
+        for name, kind in given.items():
+            if not isinstance(name, str) or not isinstance(kind, str):
+                raise ValueError(f"inputs: expected names of columns with kinds, found {name!r}: {kind!r}")
+        return [f"{name}:{kind}" for name, kind in given.items()]
 
     @property
     def columns_(self) -> dict[str, Any]:
         """The columns of the frame that were no features, by what they mean: a frame to predict has them again."""
         self._fitted()
-        return dict(self.facts_["features"].get("roles", {}))
+        roles = dict(self.facts_["features"].get("roles", {}))
+        return roles | ({"inputs": _told_inputs(roles["inputs"])} if "inputs" in roles else {})
 
     def set_output(self, *, transform: str | None = None) -> Self:
         """Says what `predict`, `predict_proba` and `decision_function` give, as in scikit-learn: arrays or frames.
@@ -356,10 +382,13 @@ class Estimator(BaseEstimator):
         if chosen is not None and "convention" in known:
             estimator.convention = chosen["convention"]  # type: ignore[attr-defined]
         estimator._take(model)
-        names = facts["features"]
-        estimator.n_features_in_ = len(names["names"])
-        if not names["numbered"]:
-            estimator.feature_names_in_ = np.array(names["names"], dtype=object)
+        told = estimator.columns_.get("inputs", [])
+        if told:
+            estimator.inputs = dict(text.rsplit(":", 1) for text in told)
+        names = model.columns()
+        estimator.n_features_in_ = len(names)
+        if not facts["features"]["numbered"]:
+            estimator.feature_names_in_ = np.array(names, dtype=object)
         return estimator
 
     def __getstate__(self) -> dict[str, Any]:

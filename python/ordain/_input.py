@@ -15,7 +15,9 @@ from ._compat import DataConversionWarning
 Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
 Doubles: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 Ints: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
-Rows: TypeAlias = "Floats | tuple[Ints, Ints, Floats, int]"
+# what columns are, such as "title:text", and the cells of each: texts, or vectors in rows, of which one of NaN is missing
+Cells: TypeAlias = "list[tuple[str, list[list[str] | Floats]]]"
+Rows: TypeAlias = "Floats | tuple[Ints, Ints, Floats, int] | tuple[Floats, Cells]"
 Ids: TypeAlias = "Ints | list[str]"
 
 
@@ -39,12 +41,13 @@ class Table:
 
 def queries_of(X: Any) -> Any:
     """The column `qid` of a frame, without a look at the others; None where there is none."""
-    names: Any = getattr(X, "column_names", None) or getattr(X, "columns", ())
-    return X["qid"] if "qid" in list(names) else None
+    return X["qid"] if "qid" in columns_of(X) else None
 
 
 def columns_of(X: Any) -> list[Any]:
-    """The names of the columns of a frame; none of an array."""
+    """The names of the columns of a frame, or of a dict of columns; none of an array."""
+    if isinstance(X, Mapping):
+        return list(X)
     if hasattr(X, "collect_schema") and hasattr(X, "collect"):
         return []  # it is not there yet
     names: Any = getattr(X, "column_names", None)  # pyarrow, whose columns are arrays
@@ -63,19 +66,32 @@ def named(X: Any, given: Mapping[str, Any], ignore: Iterable[str] | str) -> tupl
     return names, left
 
 
-def table(X: Any, take: Iterable[str] = (), leave: Iterable[str] = ()) -> Table:
-    """Features of an array, a sparse matrix, a data frame, or anything that speaks Arrow.
+def table(X: Any, take: Iterable[str] = (), leave: Iterable[str] = (), inputs: Iterable[str] = ()) -> Table:
+    """Features of an array, a sparse matrix, a data frame, a dict of columns, or anything that speaks Arrow.
 
     Columns of a frame whose names are in `take` are put aside, those in `leave` are left out. Dense float32 in rows is
-    used as it stands.
+    used as it stands. `inputs` are columns whose cells are no numbers, such as "title:text": they stand behind all
+    others.
     """
     take, leave = tuple(take), tuple(leave)
+    wanted = [(text, _input_columns(text)) for text in inputs if _kind(text) != "number"]
+    if wanted:
+        known = columns_of(X)
+        if not known:
+            found = f"an X of type {type(X).__name__}"
+            raise ValueError(f"inputs: expected a frame of pandas, polars or pyarrow, or a dict of columns, found {found}")
+        absent = [name for _, names in wanted for name in names if name not in known]
+        if absent:
+            raise ValueError(f"inputs: expected columns of X, found {absent[0]!r} and columns {known[:8]!r}")
+        return _mixed(X, take, leave, wanted)
+    if isinstance(X, Mapping):
+        return _columns(X, take, leave)
     if hasattr(X, "tocsr"):
         return _sparse(X)
     if _is_pandas(X):
         return _pandas(X.drop(columns=[name for name in leave if name in X.columns]) if leave else X, take)
     if hasattr(X, "__arrow_c_stream__"):
-        rows, names, taken, coarse = _ordain.read_arrow(X, list(take), list(leave))
+        rows, names, taken, coarse, _ = _ordain.read_arrow(X, list(take), list(leave), [])
         return _checked(Table(rows, names, (rows.shape[0], rows.shape[1]), taken, lambda: coarse))
     if hasattr(X, "collect_schema") and hasattr(X, "collect"):
         raise ValueError("X: expected a table, found one that is not there yet: X.collect()")
@@ -90,6 +106,114 @@ def table(X: Any, take: Iterable[str] = (), leave: Iterable[str] = ()) -> Table:
         )
     rows = _float32(array)
     return _checked(Table(rows, None, (rows.shape[0], rows.shape[1]), coarse=lambda: _coarse(array)))
+
+
+def _kind(text: str) -> str:
+    """What an input is: "text" of "title:text[words=2]"."""
+    return text.rsplit("[", 1)[0].rsplit(":", 1)[-1]
+
+
+def _input_columns(text: str) -> list[str]:
+    """The columns of an input: one, or two of "a,b:vectors"."""
+    column = text.rsplit("[", 1)[0].rsplit(":", 1)[0]
+    return column.split(",") if _kind(text) == "vectors" else [column]
+
+
+def _mixed(X: Any, take: tuple[str, ...], leave: tuple[str, ...], wanted: list[tuple[str, list[str]]]) -> Table:
+    """Features of a frame or of a dict some of whose columns are no numbers."""
+    own = list(dict.fromkeys(name for _, names in wanted for name in names))
+    if not isinstance(X, Mapping) and not _is_pandas(X) and hasattr(X, "__arrow_c_stream__"):
+        rows, names, taken, coarse, texts = _ordain.read_arrow(X, list(take), list(leave), own)
+        numbers = Table(rows, names, (rows.shape[0], rows.shape[1]), taken, lambda: coarse)
+        cells: dict[str, list[str] | Floats] = dict(zip(own, texts, strict=True))
+    else:
+        rest = {name: X[name] for name in columns_of(X) if name not in own}
+        n = len(X[own[0]])
+        if _is_pandas(X) and any(name not in (*take, *leave) for name in rest):
+            numbers = _pandas(X.drop(columns=[*own, *(name for name in leave if name in rest)]), take)
+        else:
+            numbers = _columns(rest, take, leave, n)
+        cells = {name: _cells(X[name], name, numbers.shape[0]) for name in own}
+    n = numbers.shape[0]
+    if n == 0:
+        raise ValueError(f"Found array with 0 sample(s) (shape={numbers.shape}) while a minimum of 1 is required.")
+    columns = [(text, [cells[name] for name in names]) for text, names in wanted]
+    names = [*(numbers.names or []), *(text.rsplit("[", 1)[0].rsplit(":", 1)[0] for text, _ in wanted)]
+    shape = (n, numbers.shape[1] + len(columns))
+    return _checked(Table((numbers.rows, columns), names, shape, numbers.taken, numbers.coarse))
+
+
+def _columns(X: Mapping[str, Any], take: tuple[str, ...], leave: tuple[str, ...], n: int | None = None) -> Table:
+    """Features of a dict of columns; an array of two dimensions is a column for each place."""
+    taken = {name: X[name] for name in take if name in X}
+    names: list[str] = []
+    parts: list[Any] = []
+    for name, values in X.items():
+        if name in taken or name in leave:
+            continue
+        array = np.asarray(values)
+        if array.ndim not in (1, 2) or array.dtype.kind in "cmM":
+            raise ValueError(f"X[{name!r}]: expected numbers, found {array.dtype} of {array.ndim} dimensions")
+        names += [str(name)] if array.ndim == 1 else [f"{name}_{j}" for j in range(array.shape[1])]
+        parts.append(array[:, None] if array.ndim == 1 else array)
+        n = len(array) if n is None else n
+        if len(array) != n:
+            raise ValueError(f"X[{name!r}]: expected {n} rows, as in the other columns, found {len(array)}")
+    rows = np.concatenate([_float32(part) for part in parts], axis=1) if parts else np.zeros((n or 0, 0), np.float32)
+
+    def coarse() -> list[Any]:
+        places = [part[:, [j]] for part in parts for j in range(part.shape[1])]
+        return [name for name, part in zip(names, places, strict=True) if _coarse(part)]
+
+    return Table(rows, names, (rows.shape[0], rows.shape[1]), taken, coarse)
+
+
+def _cells(values: Any, name: str, n: int) -> list[str] | Floats:
+    """The cells of a column as text, as they would stand in a file; vectors as rows of numbers."""
+    if len(values) != n:
+        raise ValueError(f"X[{name!r}]: expected {n} rows, as in the other columns, found {len(values)}")
+    items = list(values) if isinstance(values, (list, tuple)) else None
+    if items is None:
+        array = np.asarray(values)
+        if array.ndim == 2 and array.dtype.kind in "fiub":
+            return _float32(array)
+        if array.dtype.kind == "M":
+            return ["" if day == "NaT" else day for day in array.astype("datetime64[D]").astype(str).tolist()]
+        items = array.tolist() if array.ndim == 1 else list(array)
+    if any(isinstance(item, (list, tuple, np.ndarray)) for item in items):
+        return _vectors(items, name)
+    return [_cell(item) for item in items]
+
+
+def _cell(item: Any) -> str:
+    """A cell as text: nothing as "", whole numbers without a point, dates as 1975-12-03."""
+    if isinstance(item, str):
+        return item
+    if _is_gap(item):
+        return ""
+    if isinstance(item, bool):
+        return "true" if item else "false"
+    if hasattr(item, "isoformat"):
+        return str(item.isoformat())[:10]
+    if isinstance(item, float) and item.is_integer():
+        return str(int(item))
+    return str(item)
+
+
+def _vectors(items: list[Any], name: str) -> Floats:
+    """Vectors of one length, as rows; a row of NaN where there is none."""
+    width = next(len(item) for item in items if isinstance(item, (list, tuple, np.ndarray)))
+    out = np.full((len(items), width), np.nan, dtype=np.float32)
+    for row, item in enumerate(items):
+        if not isinstance(item, (list, tuple, np.ndarray)):
+            if not _is_gap(item):
+                raise ValueError(f"X[{name!r}][{row}]: expected a vector, found {item!r:.80}")
+            continue
+        one = np.asarray(item)
+        if one.shape != (width,) or one.dtype.kind not in "fiub" or not np.isfinite(one).all():
+            raise ValueError(f"X[{name!r}][{row}]: expected a vector of {width} finite numbers, found {item!r:.80}")
+        out[row] = one
+    return out
 
 
 def _coarse(array: Any) -> list[int]:
@@ -231,6 +355,13 @@ def joined(data: Table, more: Table) -> Table:
     if more.shape[1] != data.shape[1]:
         raise ValueError(f"eval_set: expected {data.shape[1]} features, found {more.shape[1]}")
     shape = (data.shape[0] + more.shape[0], data.shape[1])
+    if len(data.rows) == 2 and len(more.rows) == 2 and isinstance(data.rows, tuple) and isinstance(more.rows, tuple):
+        (numbers, cells), (rest, others) = data.rows, more.rows
+        own = [name for name in data.names or [] if name not in [text.rsplit(":", 1)[0] for text, _ in cells]]
+        order = [(more.names or []).index(name) for name in own]
+        pairs = zip(cells, others, strict=True)
+        both_cells = [(text, [_stacked(*two) for two in zip(a, b, strict=True)]) for (text, a), (_, b) in pairs]
+        return Table((np.concatenate([numbers, rest[:, order]]), both_cells), data.names, shape, coarse=data.coarse)
     if isinstance(data.rows, tuple) and isinstance(more.rows, tuple):
         (starts, columns, values, width), (ends, others, rest, _) = data.rows, more.rows
         starts = np.concatenate([starts, ends[1:] + starts[-1]])
@@ -240,6 +371,15 @@ def joined(data: Table, more: Table) -> Table:
         raise ValueError("eval_set: expected dense features as in X, or sparse ones as in X, found the other")
     order = [more.names.index(name) for name in data.names] if more.names and data.names else slice(None)
     return Table(np.concatenate([data.rows, more.rows[:, order]]), data.names, shape, coarse=data.coarse)
+
+
+def _stacked(a: list[str] | Floats, b: list[str] | Floats) -> list[str] | Floats:
+    """The cells of two lists of rows as one list."""
+    if isinstance(a, list) and isinstance(b, list):
+        return a + b
+    if isinstance(a, list) or isinstance(b, list):
+        raise ValueError("eval_set: expected the kinds of columns that X has, found others")
+    return np.concatenate([a, b])
 
 
 def column(y: Any, what: str, n: int, gaps: bool = False) -> Doubles:

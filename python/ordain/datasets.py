@@ -80,6 +80,52 @@ def make_orders(lists: int = 1200, *, link: float = 5.0, seed: int = 0) -> tuple
     return _ordain.make_orders(_whole(lists, "lists", 1), _number(link, "link"), _whole(seed, "seed", 0))
 
 
+def make_levels(
+    n_queries: int = 20, n_documents: int = 100, *, side: float = 4.0, seed: int = 0
+) -> tuple[Floats, Doubles, Ints]:
+    """Made-up queries `(X, y, qid)` whose documents have three levels of relevance in the plane.
+
+    `n_documents` is the number of each level. Their centres are the corners of a triangle with sides of `side` standard
+    deviations: 2 overlaps, 4 hardly does.
+    """
+    queries, documents = _whole(n_queries, "n_queries", 1), _whole(n_documents, "n_documents", 1)
+    _fits(queries * documents * 6)
+    return _ordain.make_levels(queries, documents, _number(side, "side"), _whole(seed, "seed", 0))
+
+
+def make_silhouettes(n_classes: int = 10, each: int = 20, *, side: int = 64, seed: int = 0) -> tuple[Floats, Ints]:
+    """Made-up pictures `(pictures, y)` of silhouettes, white (1) on black (0), and the class of each.
+
+    `pictures` has the shape `(n_classes * each, side, side)`. A class has an outline of its own; each picture of it has
+    a turn, a lean and a size of its own.
+
+    >>> from ordain import make_silhouettes
+    >>> pictures, y = make_silhouettes(3, 2, side=32)
+    >>> pictures.shape, y.tolist()
+    ((6, 32, 32), [0, 0, 1, 1, 2, 2])
+    """
+    classes, of_each, side = _whole(n_classes, "n_classes", 1), _whole(each, "each", 1), _whole(side, "side", 1)
+    _fits(classes * of_each * side * side)
+    pixels, y = _ordain.make_silhouettes(classes, of_each, side, _whole(seed, "seed", 0))
+    return pixels.reshape(-1, side, side), np.array(y, dtype=np.int64)
+
+
+def make_videos(
+    n_sequences: int = 347, n_classes: int = 10, *, n_frames: int = 5, side: int = 40, seed: int = 0
+) -> tuple[Floats, Ints]:
+    """Made-up sequences `(videos, y)` of frames in which a silhouette turns, leans and grows, and the class of each.
+
+    `videos` has the shape `(n_sequences, side, side, n_frames)`: a tensor for each sequence, as `ordain features
+    --tensor` takes them from an `.npy` file.
+    """
+    sequences, classes = _whole(n_sequences, "n_sequences", 1), _whole(n_classes, "n_classes", 1)
+    frames, side = _whole(n_frames, "n_frames", 1), _whole(side, "side", 1)
+    _fits(sequences * frames * side * side)
+    pixels, y = _ordain.make_videos(classes, sequences, frames, side, _whole(seed, "seed", 0))
+    videos = np.ascontiguousarray(pixels.reshape(sequences, frames, side, side).transpose(0, 2, 3, 1))
+    return videos, np.array(y, dtype=np.int64)
+
+
 def make_ranking(
     n_queries: int = 300,
     n_documents: int | tuple[int, int] = (10, 40),
@@ -322,11 +368,14 @@ __all__ = [
     "Matching",
     "Multilabel",
     "Ranking",
+    "make_levels",
     "make_matching",
     "make_orders",
     "make_ranking",
     "make_registers",
+    "make_silhouettes",
     "make_tagging",
+    "make_videos",
     "read_letor",
     "read_matching",
     "read_multilabel",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -152,7 +152,7 @@ class Matcher(Estimator):
         given = {"matched": y, "problem": problem, "left": left, "right": right}
         names, left_out = named(X, given, ignore)
         run["columns"] |= names | {"ignore": left_out}
-        self._given_roles = names | {"ignore": left_out}
+        self._given_roles = names | {"ignore": left_out, "inputs": run["columns"]["inputs"]}
         y = X[names["matched"]] if "matched" in names else y
         problem, left, right = (None if what in names else given[what] for what in _IDS)
         data = self._table(X)
@@ -196,7 +196,7 @@ class Matcher(Estimator):
         """Features of a frame whose other columns have their roles; ids are put aside."""
         roles = self._roles
         leave = [roles["matched"]] if "matched" in roles else []
-        return table(X, [roles.get(what, what) for what in _IDS], [*leave, *roles.get("ignore", ())])
+        return table(X, [roles.get(what, what) for what in _IDS], [*leave, *roles.get("ignore", ())], roles.get("inputs", ()))
 
     def predict(
         self, X: Any, problem: Any = None, left: Any = None, right: Any = None, *, output: str | None = None
@@ -423,6 +423,7 @@ class MatchMap(Matcher):
         choose_by: str | None = None,
         refit: bool = True,
         missing: str = "auto",
+        inputs: Mapping[str, str] | None = None,
         seed: int = 0,
         n_threads: int | None = None,
         progress: bool = False,
@@ -451,6 +452,7 @@ class MatchMap(Matcher):
         self.choose_by = choose_by
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.seed = seed
         self.n_threads = n_threads
         self.progress = progress
@@ -485,6 +487,7 @@ class MatchMargin(Matcher):
         choose_by: str | None = None,
         refit: bool = True,
         missing: str = "auto",
+        inputs: Mapping[str, str] | None = None,
         seed: int = 0,
         n_threads: int | None = None,
         progress: bool = False,
@@ -504,6 +507,7 @@ class MatchMargin(Matcher):
         self.choose_by = choose_by
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.seed = seed
         self.n_threads = n_threads
         self.progress = progress

@@ -201,7 +201,8 @@ class Ranker(Estimator):
             sample_weight = X[names["weight"]]
         if "query" in names:
             qid = None
-        data = self._table(X, names | {"ignore": left})
+        roles = {"ignore": left, "inputs": run["columns"]["inputs"]}
+        data = self._table(X, names | roles)
         if y is None:
             name = type(self).__name__
             raise ValueError(
@@ -217,7 +218,7 @@ class Ranker(Estimator):
         valid = None
         known = self._items(X, n, X[names["id"]] if "id" in names else items)
         if eval_set is not None:
-            roles, eval_set = names | {"ignore": left}, one_set(eval_set)
+            roles, eval_set = names | roles, one_set(eval_set)
             if known is not None:
                 *most, more = eval_set if "id" not in names else (*eval_set, eval_set[0][names["id"]])
                 eval_set, more = tuple(most), self._items(most[0], len(np.asarray(more)), more)
@@ -276,7 +277,7 @@ class Ranker(Estimator):
     def _table(self, X: Any, roles: Mapping[str, Any]) -> Table:
         """Features of a frame whose other columns have these roles; the queries are put aside."""
         leave = [roles[what] for what in ("label", "weight", "id") if what in roles]
-        return table(X, (roles.get("query", "qid"),), [*leave, *roles.get("ignore", ())])
+        return table(X, (roles.get("query", "qid"),), [*leave, *roles.get("ignore", ())], roles.get("inputs", ()))
 
     def _asked(self, X: Any, qid: Any, needed: bool) -> tuple[Any, list[str] | None, Ids | None]:
         data = self._table(X, self.columns_)
@@ -536,6 +537,7 @@ class RankSVM(TreeRanker):
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
         single_query: bool = False,
         seed: int = 0,
         n_threads: int | None = None,
@@ -570,6 +572,7 @@ class RankSVM(TreeRanker):
         self.convention = convention
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.single_query = single_query
         self.seed = seed
         self.n_threads = n_threads
@@ -638,6 +641,7 @@ class RankMatch(TreeRanker):
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
         single_query: bool = False,
         seed: int = 0,
         n_threads: int | None = None,
@@ -668,6 +672,7 @@ class RankMatch(TreeRanker):
         self.convention = convention
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.single_query = single_query
         self.seed = seed
         self.n_threads = n_threads
@@ -742,6 +747,7 @@ class Dorm(Ranker):
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
         single_query: bool = False,
         seed: int = 0,
         n_threads: int | None = None,
@@ -762,6 +768,7 @@ class Dorm(Ranker):
         self.convention = convention
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.single_query = single_query
         self.seed = seed
         self.n_threads = n_threads
@@ -801,6 +808,7 @@ class BallRank(Ranker):
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
         single_query: bool = False,
         seed: int = 0,
         n_threads: int | None = None,
@@ -828,6 +836,7 @@ class BallRank(Ranker):
         self.convention = convention
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.single_query = single_query
         self.seed = seed
         self.n_threads = n_threads
@@ -860,6 +869,7 @@ class ListNet(Ranker):
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
         single_query: bool = False,
         seed: int = 0,
         n_threads: int | None = None,
@@ -876,6 +886,7 @@ class ListNet(Ranker):
         self.convention = convention
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.single_query = single_query
         self.seed = seed
         self.n_threads = n_threads
@@ -940,6 +951,7 @@ class QuadRank(Ranker):
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
         single_query: bool = False,
         seed: int = 0,
         n_threads: int | None = None,
@@ -963,6 +975,7 @@ class QuadRank(Ranker):
         self.convention = convention
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.single_query = single_query
         self.seed = seed
         self.n_threads = n_threads
@@ -1139,6 +1152,7 @@ class SVMMap(Ranker):
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
         single_query: bool = False,
         seed: int = 0,
         n_threads: int | None = None,
@@ -1155,6 +1169,7 @@ class SVMMap(Ranker):
         self.convention = convention
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.single_query = single_query
         self.seed = seed
         self.n_threads = n_threads
@@ -1191,6 +1206,7 @@ class RankNet(Ranker):
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
         single_query: bool = False,
         seed: int = 0,
         n_threads: int | None = None,
@@ -1209,6 +1225,7 @@ class RankNet(Ranker):
         self.convention = convention
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.single_query = single_query
         self.seed = seed
         self.n_threads = n_threads
@@ -1245,6 +1262,7 @@ class StructRank(Ranker):
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
         single_query: bool = False,
         seed: int = 0,
         n_threads: int | None = None,
@@ -1262,6 +1280,7 @@ class StructRank(Ranker):
         self.convention = convention
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.single_query = single_query
         self.seed = seed
         self.n_threads = n_threads
@@ -1294,6 +1313,7 @@ class CCRF(Ranker):
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
         single_query: bool = False,
         seed: int = 0,
         n_threads: int | None = None,
@@ -1308,6 +1328,7 @@ class CCRF(Ranker):
         self.convention = convention
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.single_query = single_query
         self.seed = seed
         self.n_threads = n_threads
@@ -1345,6 +1366,7 @@ class SortNet(Ranker):
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
         single_query: bool = False,
         seed: int = 0,
         n_threads: int | None = None,
@@ -1363,6 +1385,7 @@ class SortNet(Ranker):
         self.convention = convention
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.single_query = single_query
         self.seed = seed
         self.n_threads = n_threads
@@ -1394,6 +1417,7 @@ class RankBoost(Ranker):
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
         single_query: bool = False,
         seed: int = 0,
         n_threads: int | None = None,
@@ -1407,6 +1431,7 @@ class RankBoost(Ranker):
         self.convention = convention
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.single_query = single_query
         self.seed = seed
         self.n_threads = n_threads
@@ -1438,6 +1463,7 @@ class AdaRank(Ranker):
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
         single_query: bool = False,
         seed: int = 0,
         n_threads: int | None = None,
@@ -1451,6 +1477,7 @@ class AdaRank(Ranker):
         self.convention = convention
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.single_query = single_query
         self.seed = seed
         self.n_threads = n_threads
@@ -1480,6 +1507,7 @@ class FRank(Ranker):
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
         single_query: bool = False,
         seed: int = 0,
         n_threads: int | None = None,
@@ -1492,6 +1520,7 @@ class FRank(Ranker):
         self.convention = convention
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.single_query = single_query
         self.seed = seed
         self.n_threads = n_threads
@@ -1523,6 +1552,7 @@ class QBRank(Ranker):
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
         single_query: bool = False,
         seed: int = 0,
         n_threads: int | None = None,
@@ -1537,6 +1567,7 @@ class QBRank(Ranker):
         self.convention = convention
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.single_query = single_query
         self.seed = seed
         self.n_threads = n_threads
@@ -1567,6 +1598,7 @@ class IsoRank(Ranker):
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
         single_query: bool = False,
         seed: int = 0,
         n_threads: int | None = None,
@@ -1581,6 +1613,7 @@ class IsoRank(Ranker):
         self.convention = convention
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.single_query = single_query
         self.seed = seed
         self.n_threads = n_threads

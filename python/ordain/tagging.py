@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _ordain
 from ._base import Callback, Estimator, _read
-from ._input import Doubles, Ints, joined, named, one_set, table
+from ._input import Doubles, Ints, Table, columns_of, joined, named, one_set, table
 from ._labels import Labels, Lists, labels
 from ._labels import joined as joined_labels
 
@@ -91,7 +91,8 @@ class Tagger(Estimator):
         settings, run = self._settings(), self._run(callbacks)
         _, left = named(X, {}, ignore)
         run["columns"]["ignore"] = left
-        data = table(X, (), left)
+        inputs = run["columns"]["inputs"]
+        data = table(X, (), left, inputs)
         if Y is None:
             name = type(self).__name__
             raise ValueError(
@@ -103,7 +104,7 @@ class Tagger(Estimator):
             eval_set = one_set(eval_set)
             if len(eval_set) != 2:
                 raise ValueError(f"eval_set: expected (X, Y), found {len(eval_set)} parts")
-            valid, more = data.shape[0], table(eval_set[0], (), left)
+            valid, more = data.shape[0], table(eval_set[0], (), left, inputs)
             data = joined(data, more)
             of = joined_labels(of, labels(eval_set[1], more.shape[0], "Y of eval_set"))
         model, raised = _ordain.fit_labels(
@@ -134,8 +135,13 @@ class Tagger(Estimator):
         links = asked.get("core") not in (None, 0, [])
         return [name for name in super()._open() if name != "link_lambda" or links]
 
+    def _table(self, X: Any) -> Table:
+        """Features of items as the model was given them."""
+        roles = self.columns_
+        return table(X, (), roles.get("ignore", ()), roles.get("inputs", ()))
+
     def _asked(self, X: Any) -> tuple[Any, list[str] | None]:
-        data = table(X, (), self.columns_.get("ignore", ()))
+        data = self._table(X)
         return data.rows, self._aligned(data)
 
     def _answers(self, answers: Sequence[Answers | None] | None, n: int) -> tuple[Lists, Any] | None:
@@ -160,7 +166,7 @@ class Tagger(Estimator):
         return (np.array(starts, np.int64), np.array(asked, np.int64)), np.array(yes, np.bool_)
 
     def _said(self, X: Any, answers: Sequence[Answers | None] | None) -> tuple[Any, ...]:
-        data = table(X, (), self.columns_.get("ignore", ()))
+        data = self._table(X)
         return data.rows, self._aligned(data), self._answers(answers, data.shape[0]), self.n_threads
 
     def predict(
@@ -251,7 +257,7 @@ class Tagger(Estimator):
         it thinks itself. Labels that it does not know are left out.
         """
         model = self._fitted()
-        data = table(X, (), self.columns_.get("ignore", ()))
+        data = self._table(X)
         of: Labels = labels(Y, data.shape[0])
         known: list[str] = self.facts_["labels"]
         names, lacks = of.named(known), of.lacks(known)
@@ -279,10 +285,10 @@ class Tagger(Estimator):
         model = self._fitted()
         if hasattr(x, "to_frame") and np.ndim(x) == 1:
             x = x.to_frame().T
-        elif not hasattr(x, "shape") or len(x.shape) == 1:
+        elif not columns_of(x) and (not hasattr(x, "shape") or len(x.shape) == 1):
             x = np.atleast_2d(np.asarray(x))
-        rows, names = self._asked(x)
-        n = len(rows[0]) - 1 if isinstance(rows, tuple) else len(rows)
+        data = self._table(x)
+        rows, names, n = data.rows, self._aligned(data), data.shape[0]
         if n != 1:
             raise ValueError(f"x: expected one item, found {n} rows")
         if k is not None and (not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 0):
@@ -305,7 +311,7 @@ class Tagger(Estimator):
         difference of `label_scores`; links have a sum of their own.
         """
         model = self._fitted()
-        data = table(X, (), self.columns_.get("ignore", ()))
+        data = self._table(X)
         n = data.shape[0]
         if not -n <= item < n:
             raise ValueError(f"item: expected a row of X, found {item} of {n}")
@@ -417,6 +423,7 @@ class CStar(Tagger):
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
         seed: int = 0,
         n_threads: int | None = None,
         progress: bool = False,
@@ -452,6 +459,7 @@ class CStar(Tagger):
         self.convention = convention
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.seed = seed
         self.n_threads = n_threads
         self.progress = progress
@@ -507,6 +515,7 @@ class Independent(Tagger):
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
         seed: int = 0,
         n_threads: int | None = None,
         progress: bool = False,
@@ -539,6 +548,7 @@ class Independent(Tagger):
         self.convention = convention
         self.refit = refit
         self.missing = missing
+        self.inputs = inputs
         self.seed = seed
         self.n_threads = n_threads
         self.progress = progress

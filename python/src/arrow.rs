@@ -9,16 +9,18 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
-/// Features as rows of float32, their names, the columns that were taken, and the features that lose much in single precision.
-type Read<'py> = (Bound<'py, PyArray2<f32>>, Vec<String>, Bound<'py, PyDict>, Vec<String>);
+/// Features as rows of float32, their names, the columns that were taken, the features that lose much in single precision, and the
+/// cells of columns that are no numbers.
+type Read<'py> = (Bound<'py, PyArray2<f32>>, Vec<String>, Bound<'py, PyDict>, Vec<String>, Vec<Vec<String>>);
 
-/// Reads a table whose columns are features, but for those to `take` and those to `leave` out.
+/// Reads a table whose columns are features, but for those to `take`, those to `leave` out and those whose `cells` are no numbers.
 #[pyfunction]
 pub(crate) fn read_arrow<'py>(
     py: Python<'py>,
     table: &Bound<'py, PyAny>,
     take: Vec<String>,
-    leave: Vec<String>,
+    mut leave: Vec<String>,
+    cells: Vec<String>,
 ) -> PyResult<Read<'py>> {
     let wrong = |error: arrow_schema::ArrowError| {
         PyValueError::new_err(format!("X: cannot be read as an Arrow stream: {error}"))
@@ -29,8 +31,12 @@ pub(crate) fn read_arrow<'py>(
     let reader = unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) }.map_err(wrong)?;
     let schema = reader.schema();
     let batches: Vec<RecordBatch> = reader.collect::<Result<_, _>>().map_err(wrong)?;
+    let refused = |error: ordain::Error| PyValueError::new_err(format!("X: {error}"));
+    let texts = cells.iter().map(|name| Frame::texts(&schema, &batches, name)).collect::<ordain::Result<_>>();
+    let texts: Vec<Vec<String>> = texts.map_err(refused)?;
+    leave.extend(cells);
     let Frame { rows, features, columns, taken, .. } =
-        Frame::read(&schema, &batches, &take, &leave).map_err(|error| PyValueError::new_err(format!("X: {error}")))?;
+        Frame::read(&schema, &batches, &take, &leave).map_err(refused)?;
     let others = PyDict::new(py);
     for (name, values) in taken {
         let values = match values {
@@ -44,5 +50,5 @@ pub(crate) fn read_arrow<'py>(
         others.set_item(name, values)?;
     }
     let values = features.into_values().into_pyarray(py).reshape([rows, columns.names.len()])?;
-    Ok((values, columns.names, others, columns.coarse))
+    Ok((values, columns.names, others, columns.coarse, texts))
 }

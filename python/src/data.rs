@@ -3,7 +3,7 @@
 use crate::raised;
 use crate::work::reading;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
-use ordain::data::synthetic::{Linkage, Orders, Registers, Scenes, Synthetic};
+use ordain::data::synthetic::{Levels, Linkage, Orders, Registers, Scenes, Shapes, Synthetic, Videos};
 use ordain::data::{
     Columns, LabelReading, LabelSet, MatchReading, MatchSet, Missing, PointFeature, RankReading, RankSet, Roles, Split,
     Truth, read_labels, read_matches, read_rank,
@@ -92,12 +92,14 @@ pub(crate) struct Named {
     matched: Option<String>,
     ignore: Vec<String>,
     features: Option<Vec<String>>,
+    inputs: Vec<String>,
 }
 
 impl Named {
-    pub(crate) fn roles(&self) -> Roles {
-        let Self { label, query, id, weight, problem, left, right, matched, ignore, features } = self.clone();
-        Roles { label, query, id, weight, problem, left, right, matched, ignore, features, ..Roles::default() }
+    pub(crate) fn roles(&self) -> PyResult<Roles> {
+        let Self { label, query, id, weight, problem, left, right, matched, ignore, features, inputs } = self.clone();
+        let inputs = inputs.iter().map(|input| input.parse()).collect::<ordain::Result<_>>().map_err(raised)?;
+        Ok(Roles { label, query, id, weight, problem, left, right, matched, ignore, features, inputs })
     }
 }
 
@@ -131,6 +133,50 @@ pub(crate) fn make_ranking<'py>(
     let set = py.detach(|| Synthetic { queries, documents, features, grades, noise, seed }.make());
     let qid: Vec<i64> = (0..set.len()).flat_map(|q| set.span(q).map(move |_| q as i64 + 1)).collect();
     Ok((table(py, set.features, false)?, set.grades.into_pyarray(py), qid.into_pyarray(py)))
+}
+
+/// Features, grades and queries of made-up documents on three levels in the plane.
+#[pyfunction]
+#[allow(clippy::type_complexity)]
+pub(crate) fn make_levels<'py>(
+    py: Python<'py>,
+    queries: usize,
+    documents: usize,
+    side: f64,
+    seed: u64,
+) -> PyResult<(Table<'py>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>)> {
+    let set = py.detach(|| Levels { queries, documents, side, seed }.make());
+    let qid: Vec<i64> = (0..set.len()).flat_map(|q| set.span(q).map(move |_| q as i64 + 1)).collect();
+    Ok((table(py, set.features, false)?, set.grades.into_pyarray(py), qid.into_pyarray(py)))
+}
+
+/// The pixels of pictures of silhouettes, from 0 to 1, one after another, and the class of each.
+#[pyfunction]
+pub(crate) fn make_silhouettes(
+    py: Python<'_>,
+    classes: usize,
+    each: usize,
+    side: usize,
+    seed: u64,
+) -> (Bound<'_, PyArray1<f32>>, Vec<usize>) {
+    let all = py.detach(|| Shapes { classes, each, side, seed }.make());
+    let pixels: Vec<f32> = all.iter().flat_map(|(_, plane)| plane.values()).map(|v| v / 255.0).collect();
+    (pixels.into_pyarray(py), all.iter().map(|(class, _)| *class).collect())
+}
+
+/// The pixels of frames of sequences, from 0 to 1, frame after frame, and the class of each sequence.
+#[pyfunction]
+pub(crate) fn make_videos(
+    py: Python<'_>,
+    classes: usize,
+    sequences: usize,
+    frames: usize,
+    side: usize,
+    seed: u64,
+) -> (Bound<'_, PyArray1<f32>>, Vec<usize>) {
+    let all = py.detach(|| Videos { classes, sequences, frames, side, seed }.make());
+    let pixels = all.iter().flat_map(|(_, frames)| frames).flat_map(|plane| plane.values()).map(|v| v / 255.0);
+    (pixels.collect::<Vec<f32>>().into_pyarray(py), all.iter().map(|(class, _)| *class).collect())
 }
 
 /// Features, indicators and names of labels of made-up pictures.
@@ -243,8 +289,9 @@ pub(crate) fn read_letor<'py>(
     sparse: bool,
 ) -> PyResult<Documents<'py>> {
     let (missing, fill) = gaps(missing)?;
+    let roles = columns.roles()?;
     let mut set = reading(py, move || {
-        let reading = RankReading { missing, roles: columns.roles(), ..RankReading::default() };
+        let reading = RankReading { missing, roles, ..RankReading::default() };
         let (mut set, _) = read_rank(&[vec![path]], &reading)?;
         if let Some(n) = n_features {
             numbered(&mut set, n)?;
@@ -315,8 +362,9 @@ pub(crate) fn read_multilabel<'py>(
     sparse: bool,
 ) -> PyResult<Items<'py>> {
     let (missing, fill) = gaps(missing)?;
+    let roles = columns.roles()?;
     let set = reading(py, move || {
-        let reading = LabelReading { missing, labels, category, roles: columns.roles(), ..LabelReading::default() };
+        let reading = LabelReading { missing, labels, category, roles, ..LabelReading::default() };
         let (mut set, _) = read_labels(&[vec![path]], &reading)?;
         if let Some(fill) = fill {
             let all = set.all();
@@ -362,8 +410,8 @@ pub(crate) fn read_matching<'py>(
             "split: expected pairs=, the table whose column split it goes by, found none",
         ));
     }
+    let roles = columns.roles()?;
     let set = reading(py, move || {
-        let roles = columns.roles();
         let reading = MatchReading { missing, features, pairs, only, roles, ..MatchReading::default() };
         let (mut set, _) = read_matches(&[vec![path]], &reading)?;
         if let Some(fill) = fill {

@@ -1,12 +1,14 @@
 //! Arrays of Python as features and queries.
 
 use crate::model::Run;
+use crate::raised;
 use numpy::{Element, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
-use ordain::data::{Columns, Missing, RankSet};
+use ordain::data::{Cells, Columns, Input, Missing, RankSet, pair_text, vector_text};
 use ordain::matrix::{Csr, Features, Matrix};
 use ordain::task::Inputs;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -18,6 +20,56 @@ pub(crate) enum Rows<'py> {
     Dense(PyReadonlyArray2<'py, f32>),
     /// `indptr`, `indices`, `data` and the number of columns.
     Sparse(PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, f32>, usize),
+    /// A dense array, and columns whose cells are no numbers: what each is, such as `title:text`, and its cells; two columns of `a,b:vectors`.
+    Mixed(PyReadonlyArray2<'py, f32>, Vec<(String, Vec<Cell<'py>>)>),
+}
+
+/// The cells of a column that are no numbers.
+#[derive(FromPyObject)]
+pub(crate) enum Cell<'py> {
+    /// Text, as it would stand in a file.
+    Texts(Vec<String>),
+    /// Vectors; one whose numbers are all NaN is missing.
+    Vectors(PyReadonlyArray2<'py, f32>),
+}
+
+impl Cell<'_> {
+    /// The cell of a row, as text; nothing where there is no such row.
+    fn text(&self, row: usize) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Texts(cells) => cells.get(row).map(|cell| Cow::Borrowed(cell.as_str())),
+            Self::Vectors(array) => {
+                let array = array.as_array();
+                let numbers = (row < array.nrows()).then(|| array.row(row))?;
+                let missing = numbers.iter().all(|x| x.is_nan());
+                Some(if missing { "".into() } else { vector_text(numbers.iter().copied()).into() })
+            }
+        }
+    }
+}
+
+/// Rows of numbers and of places of cells, which stand behind them, and what is known of the cells.
+fn mixed(numbers: &PyReadonlyArray2<'_, f32>, given: &[(String, Vec<Cell<'_>>)]) -> PyResult<(Features, Cells)> {
+    let numbers = numbers.as_array();
+    let inputs: Vec<Input> = given.iter().map(|(input, _)| input.parse()).collect::<Result<_, _>>().map_err(raised)?;
+    let (cells, cols) = (Cells { inputs, ..Cells::default() }, numbers.ncols() + given.len());
+    let mut values = Vec::with_capacity(numbers.nrows() * cols);
+    for (row, own) in numbers.rows().into_iter().enumerate() {
+        values.extend(own.iter());
+        for (input, parts) in given {
+            let parts: Option<Vec<Cow<str>>> = parts.iter().map(|cell| cell.text(row)).collect();
+            let text = match parts.as_deref() {
+                Some([one]) => one.trim().to_owned(),
+                Some([a, b]) => pair_text(a.trim(), b.trim()),
+                _ => {
+                    let text = format!("{input}: expected a cell for each of {} rows", numbers.nrows());
+                    return Err(PyValueError::new_err(text));
+                }
+            };
+            values.push(cells.texts.push(&text, row + 1).map_err(raised)?);
+        }
+    }
+    Ok((Features::Dense(Matrix::new(values, cols)), cells))
 }
 
 /// An array of numbers that single precision may not hold.
@@ -80,9 +132,10 @@ impl AsRef<[f32]> for Array {
     }
 }
 
-/// Features: dense ones without a copy.
-pub(crate) fn features(rows: &Rows<'_>) -> PyResult<Features> {
-    match rows {
+/// Features, dense ones without a copy, and the cells that are no numbers yet.
+fn features(rows: &Rows<'_>) -> PyResult<(Features, Option<Cells>)> {
+    let features = match rows {
+        Rows::Mixed(numbers, cells) => return mixed(numbers, cells).map(|(features, cells)| (features, Some(cells))),
         Rows::Dense(array) => {
             let cols = array.shape()[1];
             let values =
@@ -92,7 +145,7 @@ pub(crate) fn features(rows: &Rows<'_>) -> PyResult<Features> {
             }
             let owner: &Bound<'_, PyArray2<f32>> = array;
             let array = Array { _owner: owner.clone().unbind(), values: values.as_ptr(), len: values.len() };
-            Ok(Features::Dense(Matrix::lent(Arc::new(array), cols)))
+            Features::Dense(Matrix::lent(Arc::new(array), cols))
         }
         Rows::Sparse(starts, indices, values, cols) => {
             let (starts, indices, values) = (starts.as_slice()?, indices.as_slice()?, values.as_slice()?);
@@ -101,9 +154,10 @@ pub(crate) fn features(rows: &Rows<'_>) -> PyResult<Features> {
                     "expected a valid CSR matrix with sorted indices, found indices outside it, out of order or twice; \
                      X.sum_duplicates() puts them right",
                 )
-            })
+            })?
         }
-    }
+    };
+    Ok((features, None))
 }
 
 /// The rows of a sparse matrix, if they are what they should be.
@@ -166,22 +220,22 @@ pub(crate) fn check_finite(features: &Features, columns: &Columns, missing: Miss
 
 /// Features to learn from, looked at for values that are not finite.
 pub(crate) fn learned(x: &Rows<'_>, names: Option<Vec<String>>, run: &Run<'_>) -> PyResult<(Features, Columns)> {
-    let features = features(x)?;
-    let columns = Columns { roles: run.columns.roles(), ..columns(names, features.cols()) };
+    let (features, cells) = features(x)?;
+    let columns = Columns { roles: run.columns.roles()?, cells, ..columns(names, features.cols()) };
     check_finite(&features, &columns, run.missing()?)?;
     Ok((features, columns))
 }
 
 /// Features for a model, whose names they take where they have none of their own.
 pub(crate) fn asked(x: &Rows<'_>, names: Option<Vec<String>>, model: &Inputs) -> PyResult<(Features, Columns)> {
-    let features = features(x)?;
+    let (features, cells) = features(x)?;
     let columns = match names {
-        None if features.cols() == model.given().len() => {
+        None if cells.is_none() && features.cols() == model.given().len() => {
             Columns { names: model.given().to_vec(), ..model.columns.clone() }
         }
         names => columns(names, features.cols()),
     };
-    Ok((features, columns))
+    Ok((features, Columns { cells, ..columns }))
 }
 
 /// Lists of labels, one for each row: where each begins and where the last ends, and the labels by number.
@@ -278,7 +332,7 @@ pub(crate) fn rank_set(
             RankSet::of_rows(features, columns, values, &of, names).map(|set| (set, first))
         }
     };
-    let (mut set, first) = made.map_err(crate::raised)?;
+    let (mut set, first) = made.map_err(raised)?;
     set.graded = grades.is_some();
     Ok((set, first))
 }

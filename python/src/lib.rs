@@ -45,8 +45,8 @@ mod _ordain {
     use super::arrow::read_arrow;
     #[pymodule_export]
     use super::data::{
-        make_matching, make_orders, make_ranking, make_registers, make_tagging, read_letor, read_matching,
-        read_multilabel,
+        make_levels, make_matching, make_orders, make_ranking, make_registers, make_silhouettes, make_tagging,
+        make_videos, read_letor, read_matching, read_multilabel,
     };
     #[pymodule_export]
     use super::input::coarse_columns;

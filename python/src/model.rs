@@ -129,6 +129,11 @@ macro_rules! model_methods {
                 crate::model::json(&ordain::model_file::Header::of(&self.fitted))
             }
 
+            /// The names of the columns that data have.
+            fn columns(&self) -> Vec<String> {
+                ordain::task::Model::inputs(&self.fitted.model).raw()
+            }
+
             /// The bytes of the model file.
             fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, pyo3::types::PyBytes> {
                 pyo3::types::PyBytes::new(py, &ordain::model_file::to_bytes(&self.fitted))

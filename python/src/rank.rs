@@ -180,8 +180,7 @@ impl Ranker {
         let started = known.as_ref().is_some_and(|known| known.start.is_some());
         if ranker.inputs.missing == Missing::Error && !started {
             let (features, columns) = asked(&x, names.clone(), &ranker.inputs)?;
-            let made = columns
-                .same(&ranker.inputs.columns)
+            let made = (columns.cells.is_none() && columns.same(&ranker.inputs.columns))
                 .then(|| work(py, threads, || Ok(ranker.row_scores(&features).filter(|scores| all_finite(scores)))));
             if let Some(scores) = made.transpose()?.flatten() {
                 return Ok(scores.into_pyarray(py));
