@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,14 +15,21 @@ from ._compat import DataConversionWarning
 Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
 Doubles: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 Ints: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
-# what columns are, such as "title:text", and the cells of each: texts, or vectors in rows, of which one of NaN is missing
+# what columns are, such as "title:text", and the cells of each: texts, or vectors in rows (a row of NaN is missing)
 Cells: TypeAlias = "list[tuple[str, list[list[str] | Floats]]]"
-Rows: TypeAlias = "Floats | tuple[Ints, Ints, Floats, int] | tuple[Floats, Cells]"
+Rows: TypeAlias = "Floats | tuple[Ints, Ints, Floats, int] | Mixed"
 Ids: TypeAlias = "Ints | list[str]"
 
 
 # what float32 does not hold as it is
 _WIDE = tuple(np.dtype(kind) for kind in (np.float64, np.int64, np.uint64, np.int32, np.uint32))
+
+
+class Mixed(NamedTuple):
+    """Rows of numbers, and columns that are none."""
+
+    numbers: Floats
+    cells: Cells
 
 
 @dataclass
@@ -79,7 +86,9 @@ def table(X: Any, take: Iterable[str] = (), leave: Iterable[str] = (), inputs: I
         known = columns_of(X)
         if not known:
             found = f"an X of type {type(X).__name__}"
-            raise ValueError(f"inputs: expected a frame of pandas, polars or pyarrow, or a dict of columns, found {found}")
+            raise ValueError(
+                f"inputs: expected a frame of pandas, polars or pyarrow, or a dict of columns, found {found}"
+            )
         absent = [name for _, names in wanted for name in names if name not in known]
         if absent:
             raise ValueError(f"inputs: expected columns of X, found {absent[0]!r} and columns {known[:8]!r}")
@@ -140,7 +149,9 @@ def _mixed(X: Any, take: tuple[str, ...], leave: tuple[str, ...], wanted: list[t
     columns = [(text, [cells[name] for name in names]) for text, names in wanted]
     names = [*(numbers.names or []), *(text.rsplit("[", 1)[0].rsplit(":", 1)[0] for text, _ in wanted)]
     shape = (n, numbers.shape[1] + len(columns))
-    return _checked(Table((numbers.rows, columns), names, shape, numbers.taken, numbers.coarse))
+    if isinstance(numbers.rows, tuple):
+        raise ValueError("X: expected dense columns beside inputs=, found sparse ones")
+    return _checked(Table(Mixed(numbers.rows, columns), names, shape, numbers.taken, numbers.coarse))
 
 
 def _columns(X: Mapping[str, Any], take: tuple[str, ...], leave: tuple[str, ...], n: int | None = None) -> Table:
@@ -355,13 +366,10 @@ def joined(data: Table, more: Table) -> Table:
     if more.shape[1] != data.shape[1]:
         raise ValueError(f"eval_set: expected {data.shape[1]} features, found {more.shape[1]}")
     shape = (data.shape[0] + more.shape[0], data.shape[1])
-    if len(data.rows) == 2 and len(more.rows) == 2 and isinstance(data.rows, tuple) and isinstance(more.rows, tuple):
-        (numbers, cells), (rest, others) = data.rows, more.rows
-        own = [name for name in data.names or [] if name not in [text.rsplit(":", 1)[0] for text, _ in cells]]
-        order = [(more.names or []).index(name) for name in own]
-        pairs = zip(cells, others, strict=True)
-        both_cells = [(text, [_stacked(*two) for two in zip(a, b, strict=True)]) for (text, a), (_, b) in pairs]
-        return Table((np.concatenate([numbers, rest[:, order]]), both_cells), data.names, shape, coarse=data.coarse)
+    if isinstance(data.rows, Mixed) and isinstance(more.rows, Mixed):
+        return Table(_joined_cells(data, data.rows, more, more.rows), data.names, shape, coarse=data.coarse)
+    if isinstance(data.rows, Mixed) or isinstance(more.rows, Mixed):
+        raise ValueError("eval_set: expected the kinds of columns that X has, found others")
     if isinstance(data.rows, tuple) and isinstance(more.rows, tuple):
         (starts, columns, values, width), (ends, others, rest, _) = data.rows, more.rows
         starts = np.concatenate([starts, ends[1:] + starts[-1]])
@@ -371,6 +379,15 @@ def joined(data: Table, more: Table) -> Table:
         raise ValueError("eval_set: expected dense features as in X, or sparse ones as in X, found the other")
     order = [more.names.index(name) for name in data.names] if more.names and data.names else slice(None)
     return Table(np.concatenate([data.rows, more.rows[:, order]]), data.names, shape, coarse=data.coarse)
+
+
+def _joined_cells(data: Table, rows: Mixed, more: Table, others: Mixed) -> Mixed:
+    """Training and validation rows, some of whose columns are no numbers."""
+    width, known = rows.numbers.shape[1], more.names or []
+    order = [known.index(name) for name in (data.names or [])[:width]]
+    pairs = zip(rows.cells, others.cells, strict=True)
+    cells = [(text, [_stacked(*two) for two in zip(a, b, strict=True)]) for (text, a), (_, b) in pairs]
+    return Mixed(np.concatenate([rows.numbers, others.numbers[:, order]]), cells)
 
 
 def _stacked(a: list[str] | Floats, b: list[str] | Floats) -> list[str] | Floats:

@@ -53,7 +53,7 @@ def labels(Y: Any, n: int, what: str = "Y") -> Labels:
     if hasattr(Y, "to_list"):
         return _listed(Y.to_list(), n, what)
     if hasattr(Y, "__arrow_c_stream__"):
-        rows, names, _, _ = _ordain.read_arrow(Y, [], [])
+        rows, names, *_ = _ordain.read_arrow(Y, [], [], [])
         return _dense(rows, names, n, what)
     if hasattr(Y, "__array__"):
         array = np.asarray(Y)

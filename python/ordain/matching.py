@@ -196,7 +196,9 @@ class Matcher(Estimator):
         """Features of a frame whose other columns have their roles; ids are put aside."""
         roles = self._roles
         leave = [roles["matched"]] if "matched" in roles else []
-        return table(X, [roles.get(what, what) for what in _IDS], [*leave, *roles.get("ignore", ())], roles.get("inputs", ()))
+        return table(
+            X, [roles.get(what, what) for what in _IDS], [*leave, *roles.get("ignore", ())], roles.get("inputs", ())
+        )
 
     def predict(
         self, X: Any, problem: Any = None, left: Any = None, right: Any = None, *, output: str | None = None

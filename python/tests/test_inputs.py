@@ -177,10 +177,27 @@ def test_vectors_of_queries_and_documents(tmp_path: Path) -> None:
     bare = tmp_path / "t.csv"
     pd.DataFrame({"qid": qid, "label": y}).to_csv(bare, index=False)
     files = [f"q,d:vectors={tmp_path / 'q.npy'},{tmp_path / 'd.npy'}", f"d:vector={tmp_path / 'd.npy'}"]
-    told("fit", "ranksvm", bare, "-o", tmp_path / "f.ordain", "--set", "lambda=0.01", "--input", files[0], "--input", files[1])
+    told(
+        "fit",
+        "ranksvm",
+        bare,
+        "-o",
+        tmp_path / "f.ordain",
+        "--set",
+        "lambda=0.01",
+        "--input",
+        files[0],
+        "--input",
+        files[1],
+    )
     assert model.read_bytes() == (tmp_path / "f.ordain").read_bytes()
     ranks = []
-    for X in ({"q": q, "d": d}, lists.select(["q", "d"]), pl.DataFrame(lists.select(["q", "d"])), lists.select(["q", "d"]).to_pandas()):
+    for X in (
+        {"q": q, "d": d},
+        lists.select(["q", "d"]),
+        pl.DataFrame(lists.select(["q", "d"])),
+        lists.select(["q", "d"]).to_pandas(),
+    ):
         fitted = RankSVM(lambda_=0.01, inputs=inputs).fit(X, y, qid=qid)
         assert fitted._model.to_bytes() == model.read_bytes(), type(X)
         ranks.append(fitted.score(X, y, qid=qid))
@@ -193,7 +210,17 @@ def test_pictures_are_paths(tmp_path: Path) -> None:
     told("make", "silhouettes", "-o", tmp_path, "--each", 4)
     table = pd.read_csv(tmp_path / "pictures.csv")
     model, inputs = tmp_path / "m.ordain", {"photo": "image[gradients=8,grid=2]"}
-    told("fit", "independent", tmp_path / "pictures.csv", "-o", model, "--set", "lambda=1", "--input", "photo:image[gradients=8,grid=2]")
+    told(
+        "fit",
+        "independent",
+        tmp_path / "pictures.csv",
+        "-o",
+        model,
+        "--set",
+        "lambda=1",
+        "--input",
+        "photo:image[gradients=8,grid=2]",
+    )
     X = pd.DataFrame({"photo": [str(tmp_path / name) for name in table["photo"]]})
     fitted = Independent(lambda_=1.0, inputs=inputs).fit(X, [[one] for one in table["labels"]])
     assert np.array_equal(fitted.predict_proba(X), ordain.load(model).predict_proba(X))

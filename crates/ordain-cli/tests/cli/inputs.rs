@@ -1,6 +1,8 @@
 //! `--input`: texts, categories, dates and vectors.
 
-use crate::support::{Place, ordain, well};
+use crate::support::{Done, Place, command, ordain, well};
+use std::io::Write;
+use std::process::Stdio;
 
 fn news(place: &Place) -> String {
     let mut text = String::from("id,title,country,born,emb,labels\n");
@@ -92,7 +94,7 @@ fn vectors_come_from_columns_and_from_files() {
     for (n, (a, b)) in rows.iter().zip(&other).enumerate() {
         let grade = u8::from(a[0] * b[0] + a[1] * b[1] > 1.0);
         bare += &format!("q{},{grade},{}\n", n / 6, n % 3);
-        plain += &format!("q{},{grade},{},{} {},[{}, {}]\n", n / 6, n % 3, a[0], a[1], b[0], b[1]);
+        plain += &format!("q{},{grade},{},{} {},\"[{}, {}]\"\n", n / 6, n % 3, a[0], a[1], b[0], b[1]);
     }
     let (plain, bare) = (place.write("plain.csv", &plain), place.write("bare.csv", &bare));
     std::fs::write(place.at("q.npy"), npy(&rows)).unwrap();
@@ -193,4 +195,34 @@ fn the_demo_goes_from_pixels_to_a_ranking() {
     assert!(done.out.contains("ballrank") && done.out.contains("ndcg@10"), "{}", done.out);
     assert!(place.read("demo/report.html").contains("ranksvm"));
     ordain(&["demo", "match", "--pictures", "--out", &out]).code(2).says("demo rank");
+}
+
+/// Cells that never end are refused long before their 10^9 characters are read, quoted or not.
+#[test]
+fn cells_without_an_end_are_refused_in_time() {
+    for quote in ["", "\""] {
+        let words = ["convert", "-", "/dev/null", "--max-line", "4000000", "--input", "title:text"];
+        let mut child = command(&words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut to = child.stdin.take().unwrap();
+        let writer = std::thread::spawn(move || {
+            let block = vec![b'x'; 1 << 20];
+            let mut taken = to.write(format!("qid,label,title\n1,0,{quote}").as_bytes()).unwrap_or(0);
+            while taken < 1_000_000_000 {
+                match to.write(&block) {
+                    Ok(more) => taken += more,
+                    Err(_) => break, // nobody reads any more
+                }
+            }
+            taken
+        });
+        let done = Done::of(child.wait_with_output().unwrap());
+        let taken = writer.join().unwrap();
+        assert!(taken < 100_000_000, "{taken} bytes were read");
+        done.code(1).says("4000000");
+    }
 }
