@@ -202,12 +202,8 @@ fn the_demo_goes_from_pixels_to_a_ranking() {
 fn cells_without_an_end_are_refused_in_time() {
     for quote in ["", "\""] {
         let words = ["convert", "-", "/dev/null", "--max-line", "4000000", "--input", "title:text"];
-        let mut child = command(&words)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child =
+            command(&words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut to = child.stdin.take().unwrap();
         let writer = std::thread::spawn(move || {
             let block = vec![b'x'; 1 << 20];

@@ -257,7 +257,7 @@ fn pairs_of_vectors_are_a_plain_loop() {
         }
         let cosine = if left * right > 0.0 { dot / (left * right).sqrt() } else { 0.0 };
         assert!((f64::from(all[0]) - dot).abs() < 1e-4 && (f64::from(all[1]) - cosine).abs() < 1e-6, "{cell}");
-        assert_eq!((all[2], all.len()), (0.0, 3 + places));
+        assert!(all[2].abs() < 1e-9 && all.len() == 3 + places);
         for missing in ["", "|", "1 2|", "| 3"] {
             assert_eq!(row(&step, missing).unwrap(), [(2, 1.0)], "{missing:?}");
         }
@@ -318,7 +318,7 @@ fn pictures_are_a_step() {
     let mut seen = vec![0.0; steps.columns()];
     numbers.features.each(3, |j, x| seen[j] = x);
     assert_eq!(seen, learned.apply(&picture));
-    numbers.features.each(7, |_, x| assert_eq!(x, 0.0, "no picture"));
+    numbers.features.each(7, |_, x| assert!(x.abs() < 1e-9, "no picture"));
     assert_eq!(numbers.columns.names[0], "photo_colour0");
     let usual = Steps::learn(&read("photo:image"), &train).unwrap();
     assert_eq!(usual.columns(), 64 + 16 * (3 + 16 + 8));

@@ -24,7 +24,7 @@ pub(super) fn run(folder: &Path, screen: &Screen) -> Result<()> {
     };
     ordain(&["features", &pictures, "-o", &table, "--shape", "--gradients", "8", "--grid", "4"])?;
     for (rows, path) in [("even", &train), ("odd", &test)] {
-        ordain(&["convert", &table, path, "--queries", "image=category", "--rows", rows, "--per-category", "2"])?;
+        ordain(&["convert", &table, path, "--queries", "image=category", "--rows", rows, "--per-category", "3"])?;
     }
     let report = at("report.html");
     let methods = ["ranksvm", "ballrank[kernel=rbf]"];

@@ -208,13 +208,16 @@ enum Source {
     File(usize),
 }
 
+/// An input, and where the cells of its columns stand.
+type Placed = (Vec<Source>, Input);
+
 /// The columns of one table by their roles.
 pub(in crate::data) struct Found {
     places: Vec<(Role, usize)>,
     /// Columns that are features, in the order of the table.
     pub(in crate::data) features: Vec<usize>,
     /// Columns whose cells are no numbers.
-    inputs: Vec<(Vec<Source>, Input)>,
+    inputs: Vec<Placed>,
     /// The roles whose columns do not have their usual names, as a model keeps them.
     pub(in crate::data) roles: Roles,
 }
@@ -359,9 +362,8 @@ impl Finding<'_> {
         found.roles.ignore.clone_from(&self.roles.ignore);
         found.roles.features.clone_from(&self.roles.features);
         found.roles.inputs.clone_from(&self.roles.inputs);
-        let taken = |(sources, _): &&(Vec<Source>, Input)| {
-            sources.iter().any(|source| matches!(source, Source::Column(j) if is_role(*j)))
-        };
+        let taken =
+            |(sources, _): &&Placed| sources.iter().any(|source| matches!(source, Source::Column(j) if is_role(*j)));
         if let Some((_, input)) = inputs.iter().find(taken) {
             return Err(self.twice(&input.column, &format!("as {} and as something else", input.kind.name())));
         }
@@ -370,8 +372,8 @@ impl Finding<'_> {
     }
 
     /// Where the cells of inputs stand, and the columns that are said to be numbers.
-    fn inputs(&self) -> Result<(Vec<(Vec<Source>, Input)>, Vec<usize>)> {
-        let (mut inputs, mut numbers): (Vec<(Vec<Source>, Input)>, Vec<usize>) = (vec![], vec![]);
+    fn inputs(&self) -> Result<(Vec<Placed>, Vec<usize>)> {
+        let (mut inputs, mut numbers): (Vec<Placed>, Vec<usize>) = (vec![], vec![]);
         for input in &self.roles.inputs {
             let mut sources = vec![];
             for (k, name) in input.columns().into_iter().enumerate() {
