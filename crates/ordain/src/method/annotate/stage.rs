@@ -236,8 +236,9 @@ impl<'a> Stage<'a> {
             let square = sums(&self.pieces, units.clone(), features.cols(), |_, i, square| {
                 features.each(i, |j, x| square[j] += f64::from(x) * f64::from(x) / m);
             });
-            for (line, square) in out[direct].chunks_exact_mut(n).zip(square) {
-                line.iter_mut().zip(&bends).for_each(|(out, b)| *out = square * b);
+            for ((line, square), mean) in out[direct].chunks_exact_mut(n).zip(square).zip(&centre.features) {
+                let away = (square - mean * mean).max(0.0);
+                line.iter_mut().zip(&bends).for_each(|(out, b)| *out = away * b);
             }
         }
         if let Some(z) = scorer.own {
