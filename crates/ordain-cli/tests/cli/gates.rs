@@ -141,7 +141,7 @@ fn quality_on_ohsumed_and_mq2008() {
     let result = compare("ranksvm[scale=query,weight=pair,lambda=1]", &real("ohsumed-letor2"), &letor2);
     assert!(fold_mean(&result, "ndcg@10") >= 0.446 && fold_mean(&result, "map") >= 0.445);
     let result = compare("ranksvm", &real("ohsumed-letor2"), &letor2);
-    assert!(fold_mean(&result, "ndcg@10") >= 0.4352 && fold_mean(&result, "map") >= 0.441);
+    assert!(fold_mean(&result, "ndcg@10") >= 0.4352 && fold_mean(&result, "map") >= 0.4475);
     let result = compare("ranksvm", &real("mq2008"), &MQ);
     assert!(fold_mean(&result, "ndcg@10") >= 0.4995 && fold_mean(&result, "map") >= 0.4715);
     let result = compare("rankmatch", &real("mq2008"), &MQ);

@@ -52,13 +52,13 @@ fn few_validation_queries_choose_with_the_training_queries() {
     }
 }
 
-/// Both weights are tried, and what is set is not.
+/// Both weights are tried, and what is set is not; on few validation queries it is that by pair.
 #[test]
 fn the_weight_of_pairs_is_part_of_the_choice() {
     let set = Synthetic { queries: 260, ..Synthetic::default() }.make();
     let units = set.all();
-    let weights = |method: &str| {
-        let facts = fit(method, &Training::new(&set, &units)).facts;
+    let weights_on = |units: &[u32], method: &str| {
+        let facts = fit(method, &Training::new(&set, units)).facts;
         let mut tried: Vec<String> = facts
             .chosen
             .unwrap()
@@ -74,10 +74,16 @@ fn the_weight_of_pairs_is_part_of_the_choice() {
             tried,
         )
     };
+    let weights = |method: &str| weights_on(&units, method);
     let (used, asked, tried) = weights("ranksvm[scale=query]");
     assert!(asked == "auto" && tried == ["pair", "query"] && tried.contains(&used));
     let (used, asked, tried) = weights("ranksvm[scale=query,weight=pair]");
     assert!(asked == "pair" && tried == ["pair"] && used == "pair");
+    // 20 validation queries
+    let (used, asked, tried) = weights_on(&units[..100], "ranksvm[scale=query]");
+    assert!(asked == "auto" && tried == ["pair"] && used == "pair");
+    let (used, _, tried) = weights_on(&units[..100], "ranksvm[scale=query,weight=query]");
+    assert!(tried == ["query"] && used == "query");
 }
 
 /// Queries whose grades follow differences of two almost equal features: the k-th difference is 10^-k, and shows at λ of about 10^-2k.

@@ -1,6 +1,7 @@
 //! The choice of settings of linear methods: a race between candidates.
 //!
-//! 1. **Coarse.** Every scaling and weight with every third λ of the path.
+//! 1. **Coarse.** Every scaling and weight with every third λ of the path; where validation queries are few, of pairs without trees the
+//!    weight by pair alone.
 //! 2. **Race.** Candidates are judged in rounds, and after a round the worse half leaves. Where validation queries are few, rounds are the parts of a
 //!    cross-validation; where documents are many, they are growing samples of the training queries. Else there is one round.
 //! 3. **Fine.** The λ that were left out around the best one.
@@ -125,7 +126,7 @@ pub(super) fn run<L: Learner>(search: &mut Search<'_, L>, choices: &Choices, rou
     };
     let crossed = rounds.crossed;
     let rounds: Vec<Round<L::Examples>> = rounds.rounds.into_iter().flat_map(of).map(Round::new).collect();
-    let tried: Vec<Tried> = choices.grid(COARSE).into_iter().map(Tried::new).collect();
+    let tried: Vec<Tried> = choices.grid(COARSE, crossed).into_iter().map(Tried::new).collect();
     let expected = tried.len() * (rounds.len() + 1);
     let mut race = Race { search, rounds, adds: crossed, crossed, tried, own: HashMap::new(), expected, done: 0 };
     let edge = match race.all(choices) {

@@ -188,7 +188,7 @@ impl RankSvm {
             name: "weight",
             range: "auto, query, pair",
             default: "auto",
-            help: "what the mean loss is over: query (every query counts the same), pair (every pair does), or auto by validation beside lambda or scale (else query; query with a kernel and for trees alone)",
+            help: "what the mean loss is over: query (every query counts the same), pair (every pair does), or auto by validation beside lambda or scale (pair without trees on fewer than 50 validation queries; query where nothing is chosen, with a kernel and for trees alone)",
         },
         Kernels::setting("linear"),
         Shape::SETTINGS[0],
@@ -483,7 +483,9 @@ impl Learner for RankSvm {
     type Carry = Memory;
 
     fn choices(&self) -> Choices {
-        Choices::new(self.scale, self.lambda, LAMBDA, &PATH).exported(self.exportable).weighted(self.weight)
+        let all = Choices::new(self.scale, self.lambda, LAMBDA, &PATH).exported(self.exportable).weighted(self.weight);
+        // trees that go on from the weights have a mean over queries of their own
+        if self.trees.grows() { all } else { all.by_pair_on_few() }
     }
 
     /// The pairs of some queries with their weights; refuses data without a single pair.

@@ -205,6 +205,8 @@ pub(in crate::method) struct Choices {
     scales: &'static [Scale],
     /// What the mean of the loss is over, of methods that have a choice.
     weight: Option<Choice<PairWeight>>,
+    /// The weight on few queries, where it is open and not chosen there.
+    on_few: Option<PairWeight>,
     lambda: Choice<Positive>,
     /// λ where nothing says otherwise.
     default: f64,
@@ -220,7 +222,7 @@ impl Choices {
         default: f64,
         path: &'static [f64],
     ) -> Self {
-        Self { scale, scales: Scale::ALL, weight: None, lambda, default, path }
+        Self { scale, scales: Scale::ALL, weight: None, on_few: None, lambda, default, path }
     }
 
     /// The same among the scalings that can be exported.
@@ -232,6 +234,12 @@ impl Choices {
     /// person knows what is wanted, and nothing is held out for it.
     pub(in crate::method) fn weighted(self, weight: Choice<PairWeight>) -> Self {
         Self { weight: Some(weight), ..self }
+    }
+
+    /// The same with the weight by pair on few queries, without a choice: a query of two pairs then counts for two and not for as much as
+    /// one of hundreds, which few queries cannot make up for, and what is not chosen is not chosen by luck.
+    pub(in crate::method) fn by_pair_on_few(self) -> Self {
+        Self { on_few: Some(PairWeight::Pair), ..self }
     }
 
     /// What was asked, as it is written.
@@ -254,12 +262,13 @@ impl Choices {
         self.lambda == Choice::Auto
     }
 
-    /// Every scaling and weight with every so many-th λ of the path, from the strongest.
-    pub(super) fn grid(&self, step: usize) -> Vec<Point> {
+    /// Every scaling and weight with every so many-th λ of the path, from the strongest; `few`: for a choice on few queries.
+    pub(super) fn grid(&self, step: usize, few: bool) -> Vec<Point> {
         let scales = if let Choice::Set(scale) = self.scale { vec![scale] } else { self.scales.to_vec() };
         let weights = match self.weight {
             None => vec![None],
             Some(Choice::Set(weight)) => vec![Some(weight)],
+            Some(Choice::Auto) if few && self.on_few.is_some() => vec![self.on_few],
             Some(Choice::Auto) => vec![Some(PairWeight::Query), Some(PairWeight::Pair)], // part of a choice, never all of it
         };
         let lambdas = match self.lambda {
