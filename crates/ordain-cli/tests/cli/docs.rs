@@ -245,7 +245,7 @@ fn prepare(page: &str, section: &str, place: &Place) {
             place.write("test.txt", &letor(12, 2));
             folds(place, "MQ2008");
         }
-        ("README.md", "Trees") => {
+        ("README.md", "Trees" | "Into other programs") => {
             place.write("train.txt", &letor(30, 1));
             place.write("test.txt", &letor(12, 2));
         }
