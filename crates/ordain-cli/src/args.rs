@@ -30,7 +30,9 @@ pub(crate) struct Common {
     /// Number of threads [default: all cores]; no result depends on it
     #[arg(long, global = true, value_name = "N", help_heading = "Output", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// Warnings about the data that are read are errors: a file without its last line end, columns that lose digits, features or labels that a model does not know
+    /// Warnings about the data that are read are errors
+    ///
+    /// A file without its last line end, columns that lose digits, features or labels that a model does not know
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) strict: bool,
     /// The most bytes of one line of text, unpacked [default: 67108864]
@@ -48,6 +50,8 @@ pub(crate) enum Command {
     Evaluate(Evaluate),
     /// Train and test methods side by side
     Compare(Compare),
+    /// Say what each method is good for, with a figure
+    Methods(Methods),
     /// Show what a model file or a data file holds
     Inspect(Inspect),
     /// Say why one document, or one label of an item, stands above another, or why an item is matched with one and not with another
@@ -80,36 +84,48 @@ pub(crate) enum Command {
 
 #[derive(Args, Debug)]
 pub(crate) struct Fit {
-    #[arg(help = crate::plan::methods_help())]
+    #[arg(help = crate::help::methods())]
     pub(crate) method: String,
-    /// Training files, packed (gzip, zstd) or not; - is standard input. To rank: LETOR text, CSV or TSV; to annotate: ARFF, CSV, TSV or text; to match: CSV or TSV with a row per edge (problem, left, right, features, matched) or a row per point (problem, side, id, x, y; or frame, point, x, y with --pairs)
+    /// Training files; - is standard input
+    ///
+    /// Packed (gzip, zstd) or not. To rank: LETOR text, CSV or TSV; to annotate: ARFF, CSV, TSV or text; to match: CSV or TSV with a row per edge (problem, left, right, features, matched) or a row per point (problem, side, id, x, y; or frame, point, x, y with --pairs)
     #[arg(required = true)]
     pub(crate) train: Vec<PathBuf>,
     /// Where to write the model
     #[arg(short, long, value_name = "MODEL")]
     pub(crate) output: PathBuf,
-    /// Validation file for choices [default: every fifth training query, item or problem]
+    /// Validation file for choices [default: every fifth unit of training]
     #[arg(long, value_name = "FILE")]
     pub(crate) valid: Option<PathBuf>,
-    /// A setting of the method, as in --set lambda=0.1 (see below; repeat it for more); METHOD[lambda=0.1] does the same
+    /// A setting of the method, as in --set lambda=0.1
+    ///
+    /// Repeat it for more; METHOD[lambda=0.1] does the same.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) settings: Vec<String>,
     #[command(flatten)]
     pub(crate) choosing: Choosing,
     #[command(flatten)]
     pub(crate) rules: Rules,
-    #[arg(long, help = crate::plan::resume_help())]
+    #[arg(long, help = "Go on from the interrupted model at the output", long_help = crate::help::resume())]
     pub(crate) resume: bool,
-    /// Of kernel=given: the kernel of the items with one another, .npy (rows and columns in the order of the items) or a table with the id of an item first and a column for each item by its id
+    /// Of kernel=given: the kernel of the items with one another
+    ///
+    /// A .npy file (rows and columns in the order of the items) or a table with the id of an item first and a column for each item by its id
     #[arg(long, value_name = "FILE", conflicts_with = "valid")]
     pub(crate) gram: Option<PathBuf>,
-    /// Of quadrank: links between documents, a table with the columns qid, doc_a, doc_b and a column for each feature of the pair; link of a pair = v times its features, and v is learned
+    /// Of quadrank and ccrf: links between documents
+    ///
+    /// A table with the columns qid, doc_a, doc_b and a column for each feature of the pair. Of quadrank the link of a pair is v times its features, and v is learned; of ccrf each feature, at least 0, says how alike the two are, and how much they pull at each other's scores by it is learned
     #[arg(long, value_name = "FILE")]
     pub(crate) links: Option<PathBuf>,
-    /// Of trees alone (scorer=trees of ranksvm and rankmatch): the scores of another model, which trees are added to; one per line, in the order of the rows of the training files and then of the validation file
+    /// Of scorer=trees: the scores of another model, which trees are added to
+    ///
+    /// One per line, in the order of the rows of the training files and then of the validation file
     #[arg(long, value_name = "SCORES")]
     pub(crate) start: Option<PathBuf>,
-    /// Of labels and matches: answers of people, as ask writes them, in place of what the data say of these items and pairs; what nobody answered is not known, and never counts as no
+    /// Of labels and matches: answers of people, as ask writes them
+    ///
+    /// They stand in place of what the data say of these items and pairs; what nobody answered is not known, and never counts as no
     #[arg(long, value_name = "FILE")]
     pub(crate) answers: Option<PathBuf>,
     #[command(flatten)]
@@ -122,10 +138,14 @@ pub(crate) struct Fit {
 
 #[derive(Args, Debug)]
 pub(crate) struct Choosing {
-    /// The metric of the choice by validation (default: ndcg@10, of labels bep, of matches hamming, with null=true f1)
+    /// The metric of the choice by validation
+    ///
+    /// [default: ndcg@10, of labels bep, of matches hamming, with null=true f1]
     #[arg(long, value_name = "METRIC")]
     pub(crate) choose_by: Option<String>,
-    /// Keep the fit on the training part after a choice, without a last fit on training and validation together
+    /// No last fit on training and validation together after a choice
+    ///
+    /// Keep the fit on the training part.
     #[arg(long)]
     pub(crate) no_refit: bool,
     /// Seed of whatever is random
@@ -135,10 +155,14 @@ pub(crate) struct Choosing {
 
 #[derive(Args, Debug)]
 pub(crate) struct Reading {
-    /// What an empty value, NULL or nan means; a model remembers it [default: error; of matchers indicator, if there are gaps]
+    /// What an empty value, NULL or nan means
+    ///
+    /// A model remembers it [default: error; of matchers indicator, if there are gaps]
     #[arg(long, value_enum)]
     pub(crate) missing: Option<MissingArg>,
-    /// Which columns are labels of items: FILE.xml for ARFF, names a,b,c for CSV and TSV, FILE.txt with a name per line for text [default: the only .xml in the folder; the column labels, or with a model its labels; labels.txt]
+    /// Which columns are labels of items
+    ///
+    /// FILE.xml for ARFF, names a,b,c for CSV and TSV, FILE.txt with a name per line for text [default: the only .xml in the folder; the column labels, or with a model its labels; labels.txt]
     #[arg(long, value_name = "FILE|NAMES")]
     pub(crate) labels: Option<String>,
 }
@@ -403,7 +427,7 @@ pub(crate) struct Compare {
     /// Figures of others to print and draw beside: a table with the columns algorithm, metric and value, and perhaps set (rows other than test are left out) and fold (the mean of those with a number is taken)
     #[arg(long, value_name = "FILE.csv")]
     pub(crate) published: Option<PathBuf>,
-    /// Of quadrank: links between documents, a table with the columns qid, doc_a, doc_b and a column for each feature of the pair; link of a pair = v times its features, and v is learned
+    /// Of quadrank and ccrf: links between documents, a table with the columns qid, doc_a, doc_b and a column for each feature of the pair
     #[arg(long, value_name = "FILE")]
     pub(crate) links: Option<PathBuf>,
     #[command(flatten)]
@@ -434,6 +458,23 @@ pub(crate) struct Asking {
     /// How many labels an item has: told, as in the paper, or learned [default: oracle]
     #[arg(long, value_enum, requires = "questions")]
     pub(crate) count: Option<CountArg>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Methods {
+    /// Only those of this task
+    #[arg(long, value_enum)]
+    pub(crate) task: Option<TaskArg>,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum TaskArg {
+    /// Documents in order
+    Rank,
+    /// Labels of items
+    Annotate,
+    /// Two sides
+    Match,
 }
 
 #[derive(Args, Debug)]

@@ -1,6 +1,7 @@
 //! The `ordain` command: what was typed ([`args`]), what it means ([`plan`]), and what is then done ([`run`]).
 
 mod args;
+mod help;
 mod plan;
 mod report;
 mod run;
@@ -9,6 +10,7 @@ mod show;
 mod signals;
 
 use anyhow::Result;
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 use std::io::Write;
 use std::process::ExitCode;
@@ -37,7 +39,7 @@ fn pressed(interrupted: &AtomicBool, stoppable: &AtomicBool) -> Pressed {
 }
 
 fn main() -> ExitCode {
-    let command = args::Cli::command().mut_subcommand("fit", |fit| fit.after_help(plan::settings_help()));
+    let command = args::Cli::command().mut_subcommand("fit", help::short);
     let cli = match command.clone().try_get_matches().and_then(|m| args::Cli::from_arg_matches(&m)) {
         Ok(cli) => cli,
         Err(error) => return explain(&error),
@@ -73,11 +75,16 @@ fn interrupted() -> ExitCode {
 /// Prints the help, or what is wrong with the words of the command.
 fn explain(error: &clap::Error) -> ExitCode {
     let code = u8::try_from(error.exit_code()).unwrap_or(2);
+    let asked = error.kind() == ErrorKind::DisplayHelp;
+    let method = asked.then(|| help::of_method(std::env::args().skip(1))).flatten();
     let print = || -> std::io::Result<()> {
         if !error.use_stderr() {
             screen::open()?;
         }
-        error.print()?;
+        match &method {
+            Some(text) => std::io::stdout().write_all(text.as_bytes())?,
+            None => error.print()?,
+        }
         std::io::stdout().flush()
     };
     match print() {

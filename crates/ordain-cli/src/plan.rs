@@ -4,7 +4,7 @@ use crate::args;
 use anyhow::Result;
 use ordain::ask::Strategy;
 use ordain::data::{Holds, LabelReading, MatchReading, Missing, PointFeature, RankReading, Roles};
-use ordain::method::{Annotate, AnyMethod, KernelBy, Match, Rank};
+use ordain::method::{AnyMethod, KernelBy, Rank};
 use ordain::metric::{Convention, Discount, Empty, Gain, Metric, Short, Ties};
 use ordain::task::{Task, Words};
 use std::path::Path;
@@ -116,7 +116,7 @@ const RULES: &[Rule] = &[
         tasks: &[Holds::Queries],
         otherwise: |_, words| {
             format!(
-                "--links is for rankings with links between documents (quadrank); this one {}: leave it out",
+                "--links is for rankings with links between documents (quadrank, ccrf); this one {}: leave it out",
                 words.does
             )
         },
@@ -249,7 +249,8 @@ pub(crate) fn check_links(given: bool, methods: &[AnyMethod]) -> Result<()> {
         return Ok(());
     }
     let names: Vec<&str> = methods.iter().map(AnyMethod::name).collect();
-    Err(Usage(format!("--links is for quadrank; {} would not look at them: leave it out", names.join(", "))).into())
+    let text = format!("--links is for quadrank and ccrf; {} would not look at them: leave it out", names.join(", "));
+    Err(Usage(text).into())
 }
 
 /// A model has its own features of points.
@@ -301,7 +302,9 @@ pub(crate) fn check_evaluate(args: &args::Evaluate, task: &Words, model: bool) -
         return Err(Usage("--start is for a model that was fitted with it: give MODEL DATA".into()).into());
     }
     if args.links.is_some() && !model {
-        return Err(Usage("--links is for a model that was fitted with them (quadrank): give MODEL DATA".into()).into());
+        return Err(
+            Usage("--links is for a model that was fitted with them (quadrank, ccrf): give MODEL DATA".into()).into()
+        );
     }
     if args.pin.is_some() && !model {
         return Err(Usage("--pin is for a model with links (quadrank): give MODEL DATA".into()).into());
@@ -547,38 +550,4 @@ pub(crate) fn match_reading(
         roles,
         ..MatchReading::default()
     })
-}
-
-/// The methods of each task, for `ordain fit --help`.
-pub(crate) fn methods_help() -> String {
-    let all = AnyMethod::all();
-    let of = |task: &Words| {
-        let names: Vec<&str> = all.iter().filter(|m| m.task() == task).map(AnyMethod::name).collect();
-        format!("{} ({})", names.join(", "), task.name)
-    };
-    format!("The method: {}", [Rank::WORDS, Annotate::WORDS, Match::WORDS].map(of).join("; "))
-}
-
-/// Who can continue an interrupted fit, for `ordain fit --help`.
-pub(crate) fn resume_help() -> String {
-    let names: Vec<&str> = AnyMethod::all().iter().filter(|m| m.resumes()).map(AnyMethod::name).collect();
-    format!(
-        "Go on from the interrupted model at the output, to the same result as without the interruption ({})",
-        names.join(", ")
-    )
-}
-
-/// The settings of all methods, for `ordain fit --help`.
-pub(crate) fn settings_help() -> String {
-    let mut text = String::new();
-    for method in AnyMethod::all() {
-        text += &format!("Settings of {} (--set NAME=VALUE):\n", method.name());
-        for setting in method.settings() {
-            text += &format!(
-                "  {:<11} {} [default: {}]\n              {}\n",
-                setting.name, setting.range, setting.default, setting.help
-            );
-        }
-    }
-    text
 }

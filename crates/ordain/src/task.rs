@@ -110,6 +110,8 @@ impl Words {
 pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'static {
     /// Its name.
     fn name(&self) -> &'static str;
+    /// What it is good for, with figures.
+    fn about(&self) -> About;
     /// What can be set.
     fn settings(&self) -> &'static [Setting];
     /// A setting as text, which [`Method::set`] reads back; nothing if it follows from the others.
@@ -310,8 +312,19 @@ pub struct Written {
     pub settings: Map<String, Value>,
 }
 
+/// What a method is good for, in a line that stands beside those of other methods.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct About {
+    /// Where to take it.
+    pub good_for: &'static str,
+    /// The set that figures are of; the benchmarks of the documents have the command.
+    pub measured_on: &'static str,
+    /// Metrics with their values, by default settings.
+    pub figures: &'static [(&'static str, f64)],
+}
+
 /// One setting of a method, as it is shown to a person.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Setting {
     /// Its name.
     pub name: &'static str,

@@ -13,6 +13,7 @@ mod fit;
 mod inspect;
 mod link;
 mod make;
+mod methods;
 mod predict;
 mod queries;
 mod simulate;
@@ -57,6 +58,7 @@ fn command_of(cli: Cli, mut command: clap::Command, screen: &Screen) -> Result<(
         Command::Predict(args) => predict::run(&args, screen),
         Command::Evaluate(args) => evaluate::run(&args, screen),
         Command::Compare(args) => compare::run(&args, screen),
+        Command::Methods(args) => methods::run(&args, screen),
         Command::Inspect(args) => inspect::run(&args, screen),
         Command::Explain(args) => explain::run(&args, screen),
         Command::Export(args) => export::run(&args, screen),

@@ -182,7 +182,7 @@ fn validation_without_a_relevant_document_leaves_the_choice_to_the_others() {
 
 #[test]
 fn help_knows_every_method() {
-    let help = well(&["fit", "--help"]).out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let help = well(&["help", "fit"]).out.split_whitespace().collect::<Vec<_>>().join(" ");
     let all = ordain::method::AnyMethod::all();
     let first = "The method: ranksvm, rankmatch, dorm, ballrank";
     assert!(help.contains(first) && help.contains("cstar, independent (annotate); matchmap, matchmargin (match)"));

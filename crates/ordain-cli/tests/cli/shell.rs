@@ -1,11 +1,13 @@
 //! What a shell and a person at it see: help, completions, the manual, pipes and the demo.
 
 use crate::data;
-use crate::support::{Done, Place, command, well};
+use crate::support::{Done, Place, command, ordain, well};
+use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 8] = ["fit", "predict", "evaluate", "compare", "inspect", "explain", "convert", "demo"];
+const COMMANDS: [&str; 9] =
+    ["fit", "predict", "evaluate", "compare", "methods", "inspect", "explain", "convert", "demo"];
 
 #[test]
 fn completions_name_the_commands_and_options() {
@@ -51,18 +53,69 @@ fn help_of_every_command_is_on_standard_output() {
 }
 
 #[test]
-fn help_of_fit_lists_the_settings_with_defaults() {
-    for words in [&["fit", "--help"][..], &["fit", "ranksvm", "--help"]] {
-        let done = well(words);
-        assert!(done.out.contains("Settings of ranksvm"), "{}", done.out);
-        let settings =
-            [("scale", "auto"), ("lambda", "auto"), ("weight", "auto"), ("max_iter", "100"), ("tol", "1e-5")];
-        for (name, default) in settings {
-            let line = done.out.lines().find(|line| line.trim_start().starts_with(&format!("{name} ")));
-            let line = line.unwrap_or_else(|| panic!("no setting {name} in\n{}", done.out));
-            assert!(line.ends_with(&format!("[default: {default}]")), "{line}");
+fn help_of_fit_is_a_screen_or_one_method() {
+    let all = ordain::answer::methods(None);
+    let screen = well(&["fit", "--help"]).out;
+    assert!(screen.lines().count() <= 45, "{} lines:\n{screen}", screen.lines().count());
+    assert!(screen.lines().all(|line| line.chars().count() <= 100), "{screen}");
+    assert!(!screen.contains("Settings of") && screen.contains("ordain fit METHOD --help"), "{screen}");
+    assert_eq!(well(&["fit", "-h"]).out, screen);
+    // nothing is lost: all options and all settings
+    let whole = well(&["help", "fit"]).out;
+    assert!(whole.contains("--relevant-from") && whole.contains("--point-features"), "{whole}");
+    for method in &all {
+        let page = well(&["fit", method.name, "--help"]).out;
+        assert!(page.lines().all(|line| line.chars().count() <= 110), "{page}");
+        assert!(page.contains(method.good_for) && page.contains(method.measured_on), "{page}");
+        for other in &all {
+            let title = format!("Settings of {} ", other.name);
+            assert_eq!(page.contains(&title), other.name == method.name, "{title}\n{page}");
+            assert!(whole.contains(&title), "{title}\n{whole}");
+        }
+        for setting in method.settings {
+            let line = page.lines().find(|line| line.starts_with(&format!("  {} ", setting.name)));
+            let line = line.unwrap_or_else(|| panic!("no setting {} in\n{page}", setting.name));
+            assert!(line.ends_with(&format!("{} [default: {}]", setting.range, setting.default)), "{line}");
         }
     }
+    let page = well(&["fit", "ranksvm", "--help"]).out;
+    for words in [&["fit", "-h", "ranksvm"][..], &["--quiet", "fit", "-o", "m", "ranksvm[lambda=1]", "x", "--help"]] {
+        assert_eq!(well(words).out, page, "{words:?}");
+    }
+}
+
+/// Every figure stands in the table of the benchmarks, in the row of its method.
+#[test]
+fn methods_say_what_they_are_good_for() {
+    let table = well(&["methods"]).out;
+    let facts: Value = serde_json::from_str(&well(&["methods", "--json"]).out).unwrap();
+    let all = facts["methods"].as_array().unwrap();
+    assert_eq!(table.lines().count(), 1 + all.len());
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/benchmarks.md");
+    let pages = std::fs::read_to_string(path).unwrap();
+    let rows = pages.split("### Every method by itself\n").nth(1).unwrap().split("\n#").next().unwrap();
+    for method in all {
+        let name = method["name"].as_str().unwrap();
+        let line = table.lines().find(|line| line.split_whitespace().nth(1) == Some(name)).unwrap();
+        assert!(line.starts_with(method["task"].as_str().unwrap()) && line.chars().count() <= 110, "{line}");
+        assert!(line.contains(method["good_for"].as_str().unwrap()), "{line}");
+        let row = rows.lines().find(|row| row.starts_with(&format!("| `{name}` "))).unwrap_or_else(|| panic!("{name}"));
+        assert!(row.contains(method["measured_on"].as_str().unwrap()), "{row}");
+        let figures = method["figures"].as_array().unwrap();
+        assert!(!figures.is_empty() && !method["settings"].as_array().unwrap().is_empty(), "{method}");
+        for figure in figures {
+            let (metric, value) = (figure["metric"].as_str().unwrap(), figure["value"].as_f64().unwrap());
+            let short = format!("{metric} {}", format!("{value:.4}").trim_start_matches('0'));
+            assert!(line.contains(&short) && row.contains(&short), "{name} {metric}\n{line}\n{row}");
+        }
+    }
+    for task in ["rank", "annotate", "match"] {
+        let some = well(&["methods", "--task", task]).out;
+        let lines: Vec<&str> =
+            table.lines().filter(|line| line.starts_with("task ") || line.starts_with(task)).collect();
+        assert_eq!(some.lines().collect::<Vec<_>>(), lines);
+    }
+    ordain(&["methods", "--task", "sort"]).code(2).says("sort");
 }
 
 #[test]

@@ -497,7 +497,7 @@ fn a_failed_fit_leaves_the_old_model() {
 
 #[test]
 fn help_and_manual_tell_of_labels() {
-    let help = well(&["fit", "--help"]).out;
+    let help = well(&["help", "fit"]).out;
     for text in ["Settings of cstar", "Settings of independent", "core ", "link_lambda ", "count_bias ", "trainer "] {
         assert!(help.contains(text), "no {text:?} in\n{help}");
     }

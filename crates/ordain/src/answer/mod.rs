@@ -23,6 +23,7 @@ mod explain;
 mod fit;
 mod importance;
 mod inspect;
+mod methods;
 mod predict;
 
 pub use compare::{
@@ -40,6 +41,7 @@ pub use inspect::{
     LabelCounts, LabelModel, LabelSetFacts, LabelsPerItem, LinkPart, MatchModel, MatchSetFacts, NumberOfLabels,
     PairFacts, QuadraticFacts, RankModel, RankSetFacts, SidesFacts, Spread, SumsPart, strongest,
 };
+pub use methods::{Figure, MethodFacts, methods};
 pub use predict::{
     CandidateEdge, Candidates, Doubt, LabelledItem, Marginals, MatchedPair, MatchedProblem, RankedDocument,
     RankedLabel, RankedList, Unmatched, doubtful,

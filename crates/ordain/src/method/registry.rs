@@ -2,7 +2,7 @@
 
 use super::{Annotate, CStar, Match, MatchMethod, Rank, RankMethod};
 use crate::error::{Error, Result};
-use crate::task::{Method, Setting, Task, Words};
+use crate::task::{About, Method, Setting, Task, Words};
 use std::fmt;
 use std::str::FromStr;
 
@@ -95,6 +95,11 @@ impl AnyMethod {
     /// Its name.
     pub fn name(&self) -> &'static str {
         each!(self, method => method.name())
+    }
+
+    /// What it is good for, with figures.
+    pub fn about(&self) -> About {
+        each!(self, method => method.about())
     }
 
     /// What can be set.
@@ -224,6 +229,9 @@ macro_rules! methods {
         impl $crate::task::Method<$task> for $any {
             fn name(&self) -> &'static str {
                 match self { $(Self::$variant(method) => method.name(),)+ }
+            }
+            fn about(&self) -> $crate::task::About {
+                match self { $(Self::$variant(method) => method.about(),)+ }
             }
             fn settings(&self) -> &'static [$crate::task::Setting] {
                 match self { $(Self::$variant(method) => $crate::task::Method::settings(method),)+ }

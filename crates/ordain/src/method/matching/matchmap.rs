@@ -15,7 +15,7 @@ use crate::solver::lbfgs::Lbfgs;
 use crate::solver::run::{Report, Watch, run};
 use crate::structure::matching::{Engine, engine};
 use crate::surrogate::matching::{Case, FrozenLikelihood, MatchLikelihood};
-use crate::task::{Method, Setting};
+use crate::task::{About, Method, Setting};
 use crate::traits::{Scorer, Solver, Stop};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
@@ -173,6 +173,14 @@ impl MatchMap {
 impl Method<Match> for MatchMap {
     fn name(&self) -> &'static str {
         "matchmap"
+    }
+
+    fn about(&self) -> About {
+        About {
+            good_for: "matches with probabilities, and who stays alone",
+            measured_on: "CMU house",
+            figures: &[("hamming", 0.0006)],
+        }
     }
 
     fn settings(&self) -> &'static [Setting] {

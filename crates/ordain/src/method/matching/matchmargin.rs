@@ -14,7 +14,7 @@ use crate::solver::bundle::Bundle;
 use crate::solver::run::{Watch, run};
 use crate::structure::matching::{Engine, best};
 use crate::surrogate::matching::{self, Right};
-use crate::task::{Method, Setting};
+use crate::task::{About, Method, Setting};
 use crate::traits::{Scorer, Solver, Stop};
 use serde_json::{Map, Value};
 
@@ -95,6 +95,14 @@ impl MatchMargin {
 impl Method<Match> for MatchMargin {
     fn name(&self) -> &'static str {
         "matchmargin"
+    }
+
+    fn about(&self) -> About {
+        About {
+            good_for: "few wrong matches where no probability is asked for",
+            measured_on: "CMU house",
+            figures: &[("hamming", 0.0020)],
+        }
     }
 
     fn settings(&self) -> &'static [Setting] {

@@ -14,7 +14,7 @@ use crate::scorer::field::{Field, Similarity};
 use crate::scorer::rows::Rows;
 use crate::solver::lbfgs::Lbfgs;
 use crate::solver::run::{Watch, run};
-use crate::task::{Facts, Fitted, Inputs, Method, Setting, Training, Written};
+use crate::task::{About, Facts, Fitted, Inputs, Method, Setting, Training, Written};
 use crate::traits::{Risk, Solver};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
@@ -106,6 +106,14 @@ impl Ccrf {
 impl Method<Rank> for Ccrf {
     fn name(&self) -> &'static str {
         "ccrf"
+    }
+
+    fn about(&self) -> About {
+        About {
+            good_for: "documents that are alike; has nothing to choose",
+            measured_on: "OHSUMED",
+            figures: &[("ndcg@10", 0.4350), ("map", 0.4451)],
+        }
     }
 
     fn settings(&self) -> &'static [Setting] {

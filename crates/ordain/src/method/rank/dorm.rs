@@ -16,7 +16,7 @@ use crate::solver::bundle::Bundle;
 use crate::solver::cccp::{Place, Rounds, cccp};
 use crate::solver::run::{Report, Watch, run};
 use crate::surrogate::lists::{FixedOrders, ListLoss, ListMargin, MarginWork, RightOrders};
-use crate::task::{Method, Setting, Training};
+use crate::task::{About, Method, Setting, Training};
 use crate::traits::{Risk, Scorer, Solver, State, Stop, Surrogate};
 use serde_json::{Map, Value};
 use std::sync::atomic::AtomicBool;
@@ -133,6 +133,14 @@ impl Dorm {
 impl Method<Rank> for Dorm {
     fn name(&self) -> &'static str {
         "dorm"
+    }
+
+    fn about(&self) -> About {
+        About {
+            good_for: "the margin on small lists, to set beside rankmatch",
+            measured_on: "OHSUMED",
+            figures: &[("ndcg@10", 0.4317), ("map", 0.4452)],
+        }
     }
 
     fn settings(&self) -> &'static [Setting] {

@@ -121,12 +121,7 @@ pub(in crate::method) fn draw(
     how: &ListSettings,
 ) -> Result<Drawn<ListCases>> {
     let set = data.set;
-    if set.weights.is_some() {
-        return Err(Error::Data {
-            expected: "data without a column of weights (ranksvm takes them)".into(),
-            found: "weights of documents".into(),
-        });
-    }
+    super::refuse_weights(set)?;
     let mut grades: Vec<f64> = units.iter().flat_map(|&q| set.grades[set.span(q as usize)].iter().copied()).collect();
     grades.sort_by(f64::total_cmp);
     grades.dedup_by(|next, last| *next <= *last);

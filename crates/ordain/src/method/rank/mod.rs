@@ -32,7 +32,7 @@ pub mod structrank;
 pub mod svmmap;
 
 use crate::data::{self, Holds, RankReading, RankSet};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::method::registry::methods;
 use crate::method::trees::TreeNotes;
 use crate::metric::{Kind, Metric};
@@ -133,6 +133,17 @@ methods! {
         "qbrank" => QbRank,
         /// IsoRank: trees on the way to the nearest scores in the right order.
         "isorank" => IsoRank,
+    }
+}
+
+/// Refuses weights of documents, of a method whose loss has no place for them.
+fn refuse_weights(set: &RankSet) -> Result<()> {
+    match set.weights.is_some() {
+        false => Ok(()),
+        true => Err(Error::Data {
+            expected: "data without a column of weights (ranksvm takes them)".into(),
+            found: "weights of documents".into(),
+        }),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::metric::Metric;
 use crate::solver::run::Watch;
 use crate::structure::matching::places::MOST;
 use crate::surrogate::lists::{ListLikelihood, RightOrders};
-use crate::task::{Fitted, Method, Setting, Training, Written};
+use crate::task::{About, Fitted, Method, Setting, Training, Written};
 use crate::traits::Risk;
 use serde_json::{Map, Value};
 use std::sync::atomic::AtomicBool;
@@ -160,6 +160,14 @@ impl RankMatch {
 impl Method<Rank> for RankMatch {
     fn name(&self) -> &'static str {
         "rankmatch"
+    }
+
+    fn about(&self) -> About {
+        About {
+            good_for: "probabilities of places, learned from whole lists",
+            measured_on: "OHSUMED",
+            figures: &[("ndcg@10", 0.4397), ("map", 0.4443)],
+        }
     }
 
     fn settings(&self) -> &'static [Setting] {

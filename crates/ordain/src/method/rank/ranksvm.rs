@@ -25,7 +25,7 @@ use crate::solver::run::{Report, Watch, run};
 use crate::surrogate::pair_hinge::PairHinge;
 use crate::surrogate::pair_logistic::{self, Lambda, PairLogistic};
 use crate::surrogate::squared::Squared;
-use crate::task::{Fitted, Method, Setting, Training, Written};
+use crate::task::{About, Fitted, Method, Setting, Training, Written};
 use crate::traits::{Risk, Solver, Stop, Surrogate};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
@@ -248,6 +248,14 @@ impl RankSvm {
 impl Method<Rank> for RankSvm {
     fn name(&self) -> &'static str {
         "ranksvm"
+    }
+
+    fn about(&self) -> About {
+        About {
+            good_for: "the first to try: fast, linear, kernels or trees",
+            measured_on: "OHSUMED",
+            figures: &[("ndcg@10", 0.4391), ("map", 0.4442)],
+        }
     }
 
     fn settings(&self) -> &'static [Setting] {
