@@ -893,6 +893,17 @@ class ListNet(Ranker):
         self.progress = progress
 
 
+def _named_rows(model: Ranker, X: Any, items: Any) -> Ids | None:
+    """The name of each row, where it is given or the model knows its column."""
+    model._fitted()
+    column_of_items = model.columns_.get("id")
+    if items is None and column_of_items is not None and column_of_items in columns_of(X):
+        items = X[column_of_items]
+    elif isinstance(items, str):
+        items = X[items]
+    return None if items is None else ids(items, "items", len(np.asarray(items)))
+
+
 class QuadRank(Ranker):
     """QuadRank: orders of items that queries share, with links between them.
 
@@ -1005,14 +1016,7 @@ class QuadRank(Ranker):
 
     def _known(self, X: Any, items: Any, pins: Any, links: Any) -> dict[str, Any]:
         """What is known of rows beside their features."""
-        self._fitted()
-        column_of_items = self.columns_.get("id")
-        if items is None and column_of_items is not None and column_of_items in columns_of(X):
-            items = X[column_of_items]
-        elif isinstance(items, str):
-            items = X[items]
-        if items is not None:
-            items = ids(items, "items", len(np.asarray(items)))
+        items = _named_rows(self, X, items)
         self._warn_of(items)
         if pins is not None:
             given = np.asarray(pins)
@@ -1297,9 +1301,17 @@ class CCRF(Ranker):
 
     Scores depend on the other documents of a query. Cost O(n³) once for a query of n documents, then O(values) for each
     step. Parameters are those of `ordain fit ccrf --help`.
+
+    `links` says how alike documents are beside their features (with `similarity="none"` alone): a frame with the
+    columns `qid`, `doc_a`, `doc_b` (as in `qid` and `items`) and a column for each kind of likeness, or an array whose
+    rows are two rows of `X`, from 0, and these numbers, at least 0. Each column has a learned strength (`links_`), and
+    a step then costs O(n³). `eval_set` needs no links of its own: rows of an array are counted on from the last of `X`.
     """
 
     _method: ClassVar[str] = "ccrf"
+    __metadata_request__fit = {"qid": True, "items": True, "links": True}
+    __metadata_request__predict = {"qid": True, "items": True, "links": True}
+    __metadata_request__score = {"qid": True, "items": True, "links": True}
 
     def __init__(
         self,
@@ -1333,6 +1345,75 @@ class CCRF(Ranker):
         self.seed = seed
         self.n_threads = n_threads
         self.progress = progress
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        *,
+        items: Any = None,
+        links: Any = None,
+        group: Any = None,
+        ignore: Iterable[str] = (),
+        eval_set: Any = None,
+        callbacks: Iterable[Callback] | Callback | None = None,
+    ) -> Self:
+        """Learns as `Ranker.fit` does; with `items`, the name of each row, `eval_set=(X, y, qid, items)`."""
+        return self._fit(X, y, qid, group, None, ignore, eval_set, callbacks, items, links)
+
+    def _items(self, X: Any, n: int, items: Any) -> Ids | None:
+        return None if items is None else ids(items, "items", n)
+
+    def _known(self, X: Any, items: Any, links: Any) -> dict[str, Any]:
+        """What is known of rows beside their features."""
+        if links is not None and self._fitted().pair_weights is None:
+            raise ValueError("links: this model was fitted without links between documents: leave them out")
+        return {"items": _named_rows(self, X, items), "pins": None, "links": _links(links), "start": None}
+
+    def predict(
+        self, X: Any, qid: Any = None, *, items: Any = None, links: Any = None, output: str | None = None
+    ) -> Any:
+        """As `Ranker.predict`; with the links of these rows, of a model that was fitted with `links`."""
+        return self._predict(X, qid, output, self._known(X, items, links))
+
+    def answers(
+        self,
+        X: Any,
+        qid: Any = None,
+        *,
+        items: Any = None,
+        links: Any = None,
+        top: int | None = None,
+        probabilities: bool = False,
+    ) -> list[dict[str, Any]]:
+        """As `Ranker.answers`, with `links` as in `predict`."""
+        return self._answers(X, qid, top, probabilities, self._known(X, items, links))
+
+    def rank(self, X: Any, qid: Any = None, *, items: Any = None, links: Any = None) -> Ints:
+        """As `Ranker.rank`, with `links` as in `predict`."""
+        return _ranks(*self._scored(X, qid, self._known(X, items, links)))
+
+    def top_k(self, X: Any, qid: Any = None, k: int = 10, *, items: Any = None, links: Any = None) -> dict[Any, Ints]:
+        """As `Ranker.top_k`, with `links` as in `predict`."""
+        return self._top_k(X, qid, k, self._known(X, items, links))
+
+    def score(
+        self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None, *, items: Any = None, links: Any = None
+    ) -> float:
+        """As `Ranker.score`, with `links` as in `predict`."""
+        return self._score(X, y, qid, sample_weight, self._known(X, items, links))
+
+    def explain(
+        self, X: Any, qid: Any = None, *, above: int, below: int, items: Any = None, links: Any = None
+    ) -> dict[str, np.ndarray[Any, Any]]:
+        """As `Ranker.explain`, with `links` as in `predict`."""
+        return self._explain(X, qid, above, below, self._known(X, items, links))
+
+    @property
+    def links_(self) -> dict[str, float]:
+        """How much linked documents pull at each other by each column of `links`."""
+        return dict(self._fitted().pair_weights or [])
 
 
 class SortNet(Ranker):

@@ -319,8 +319,7 @@ impl Ranker {
     /// The weight of each feature of pairs, of models with links between documents.
     #[getter]
     fn pair_weights(&self) -> Option<Vec<(String, f64)>> {
-        let pairs = self.fitted.model.quadratic.as_ref()?.pairs.as_ref()?;
-        Some(pairs.names.iter().cloned().zip(pairs.weights.iter().copied()).collect())
+        self.fitted.model.links()
     }
 
     /// What the head places are worth, of models with probabilities of places.

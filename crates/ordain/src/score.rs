@@ -159,7 +159,10 @@ impl Score {
             Self::Trees(score) => count(&score.weights) + score.forests.iter().map(Forest::nodes).sum::<usize>(),
             Self::Network(network) => count(&network.numbers),
             Self::Comparison(comparison) => count(&comparison.numbers),
-            Self::Field(field) => count(&field.alpha) + usize::from(field.beta > 0.0),
+            Self::Field(field) => {
+                let links = field.links.iter().filter(|(_, pull)| *pull > 0.0).count();
+                count(&field.alpha) + usize::from(field.beta > 0.0) + links
+            }
         }
     }
 
@@ -191,7 +194,7 @@ impl Score {
             }
             Self::Network(network) => network.scores(&rows.dense(n), s),
             Self::Comparison(comparison) => comparison.scores(&rows.dense(n), s),
-            Self::Field(field) => field.scores(&rows.dense(n), s),
+            Self::Field(field) => field.scores(&rows.dense(n), &rows.linked(n), s),
         }
     }
 
@@ -358,7 +361,7 @@ impl Score {
             .collect();
         let shares = match self {
             Self::Field(field) => {
-                let shares = field.shares(&rows.dense(0), above - start, below - start);
+                let shares = field.shares(&rows.dense(0), &rows.linked(0), above - start, below - start);
                 shares.into_iter().enumerate().collect()
             }
             _ => self

@@ -39,7 +39,7 @@ impl Show for Rank {
     }
 
     fn has_links(model: &Ranker) -> bool {
-        model.quadratic.as_ref().is_some_and(|quadratic| quadratic.pairs.is_some())
+        model.links().is_some()
     }
 
     /// A folder stands for its parts S1, S2 …
@@ -207,7 +207,14 @@ impl Show for Rank {
             let (f, gap) = (core.f.unwrap_or(f64::NAN), 100.0 * core.certificate.unwrap_or(f64::NAN));
             writeln!(text, "ball       {pairs} core pairs, f {f:.6}, certified gap {gap:.2} % of f")?;
         }
-        text += &Rank::model_facts(fitted).quadratic.as_ref().map_or(String::new(), linked);
+        let held = Rank::model_facts(fitted);
+        if let Some(pulls) = &held.pulls {
+            let rows: Vec<Vec<String>> =
+                pulls.0.iter().map(|(link, pull)| vec![link.clone(), format!("{pull:.4}")]).collect();
+            text += "\nlinked documents pull at each other's scores\n";
+            text += &table(&["link", "pull"].map(str::to_owned), &rows);
+        }
+        text += &held.quadratic.as_ref().map_or(String::new(), linked);
         Ok(text)
     }
 

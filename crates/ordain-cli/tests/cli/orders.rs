@@ -182,7 +182,7 @@ fn links_that_are_wrong_or_not_looked_at_are_refused() {
         .says("twice.csv:3:3: expected each pair once");
     // who does not look at them says so
     let svm = place.at("svm.ordain");
-    ordain(&["fit", "ranksvm", &data, "--links", &links, "-o", &svm]).code(2).says("--links is for quadrank");
+    ordain(&["fit", "ranksvm", &data, "--links", &links, "-o", &svm]).code(2).says("--links is for quadrank and ccrf");
     ordain(&["compare", "ranksvm", "listnet", "--cv", "2", &data, "--links", &links])
         .code(2)
         .says("--links is for quadrank");
@@ -190,6 +190,51 @@ fn links_that_are_wrong_or_not_looked_at_are_refused() {
     well(&["fit", "ranksvm[scale=none,lambda=1]", &data, "-o", &svm]);
     ordain(&["predict", &svm, &data, "--links", &links]).code(2).says("fitted without links between documents");
     ordain(&["evaluate", &data, "--feature", "1", "--links", &links]).code(2);
+}
+
+/// Documents that are linked have like grades: the one that features tell nothing of goes with the other.
+#[test]
+fn links_of_a_field_from_a_file_to_answers() {
+    let place = Place::empty();
+    let (mut data, mut links) = ("qid,docid,label,x\n".to_owned(), "qid,doc_a,doc_b,alike\n".to_owned());
+    for q in 0..12 {
+        for (doc, grade, x) in
+            [("a", 2, 1.0), ("b", 2, 0.5), ("c", 0, 0.0), ("d", 0, 0.5), ("e", 1, 0.6), ("f", 1, 0.4)]
+        {
+            data += &format!("q{q},{doc},{grade},{}\n", x + f64::from((q * 7 + grade * 3) % 5) / 50.0);
+        }
+        links += &format!("q{q},a,b,3\nq{q},d,c,2\nq{q},e,f,1\n");
+    }
+    let (data, links, model) = (place.write("d.csv", &data), place.write("l.csv", &links), place.at("m.ordain"));
+    let ndcg = |words: &[&str]| number(&well(words).json()["metrics"]["ndcg@5"]["mean"]);
+    let measure = ["--metric", "ndcg@5", "--json"];
+    let mut values = vec![];
+    for similarity in ["none", "rbf"] {
+        let method = format!("ccrf[similarity={similarity}]");
+        well(&["fit", &method, &data, "-o", &model]);
+        values.push(ndcg(&[&["evaluate", &model, &data][..], &measure].concat()));
+        ordain(&["predict", &model, &data, "--links", &links]).code(2).says("fitted without links between documents");
+        well(&["fit", &method, &data, "--links", &links, "-o", &model]);
+        values.push(ndcg(&[&["evaluate", &model, &data, "--links", &links][..], &measure].concat()));
+        let facts = well(&["inspect", &model, "--json"]).json();
+        assert!(number(&facts["pulls"]["alike"]) > 0.01, "{facts}");
+        assert!(well(&["inspect", &model]).out.contains("alike"));
+        ordain(&["predict", &model, &data]).code(1).says("a table with qid, doc_a, doc_b and alike");
+    }
+    assert!(values[1] > values[0] + 0.02 && values[3] > values[2] + 0.02, "{values:?}");
+    let lines = well(&["predict", &model, &data, "--links", &links, "--json"]).json_lines();
+    assert_eq!(lines.len(), 12);
+    well(&["explain", &model, &data, "--links", &links, "--query", "q3"]);
+    let words =
+        ["compare", "ccrf", "ccrf[similarity=none]", "listnet[lambda=0.1]", "--cv", "3", &data, "--links", &links];
+    assert_eq!(well(&[&words[..], &["--json"]].concat()).json()["methods"].as_array().unwrap().len(), 3);
+    let below = place.write("below.csv", "qid,doc_a,doc_b,alike\nq1,a,b,-0.5\n");
+    for words in [&["fit", "ccrf", &data, "-o", &place.at("x.ordain")][..], &["predict", &model, &data]] {
+        ordain(&[words, &["--links", &below]].concat())
+            .code(1)
+            .says("links of at least 0")
+            .says("-0.5 for \"alike\" of \"a\" and \"b\"");
+    }
 }
 
 #[test]

@@ -270,6 +270,9 @@ pub struct RankModel {
     /// What splits by each feature gain in all trees, as a share; nothing without trees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gains: Option<Named<f64>>,
+    /// How much documents pull at each other by each column of links, of a field that was fitted with them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pulls: Option<Named<f64>>,
     /// Core, strongest links and largest biases, of a model with links.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub quadratic: Option<QuadraticFacts>,
@@ -346,6 +349,10 @@ pub(super) fn ranker(fitted: &Fitted<Rank>) -> RankModel {
     RankModel {
         weights: weights(&fitted.model.inputs.columns, fitted.model.score.weights()),
         gains: gains(&fitted.model.inputs.columns, &fitted.model.score),
+        pulls: match &fitted.model.score {
+            Score::Field(field) if !field.links.is_empty() => Some(Named(field.links.clone())),
+            _ => None,
+        },
         quadratic: fitted.model.quadratic.as_ref().map(QuadraticFacts::of),
     }
 }

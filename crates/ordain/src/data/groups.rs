@@ -1,6 +1,6 @@
 //! Rows in groups: the documents of queries, the edges of problems.
 
-use crate::data::RankSet;
+use crate::data::{DocumentPairs, RankSet};
 use crate::matrix::Features;
 use crate::pieces::Pieces;
 use std::ops::Range;
@@ -11,12 +11,14 @@ pub struct Groups<'a> {
     /// One row each.
     pub features: &'a Features,
     bounds: &'a [usize],
+    /// Pairs of rows of one group that are linked, with their features.
+    pub pairs: Option<&'a DocumentPairs>,
 }
 
 impl<'a> Groups<'a> {
     /// The rows `bounds[g]..bounds[g + 1]` as group `g`.
     pub fn new(features: &'a Features, bounds: &'a [usize]) -> Self {
-        Self { features, bounds }
+        Self { features, bounds, pairs: None }
     }
 
     /// Number of groups.
@@ -41,17 +43,17 @@ impl<'a> Groups<'a> {
 
     /// The same groups of other rows.
     pub fn with(self, features: &'a Features) -> Self {
-        Self { features, bounds: self.bounds }
+        Self { features, ..self }
     }
 
     /// Group `g` alone, as group 0; its rows keep their numbers.
     pub fn one(self, g: usize) -> Self {
-        Self { features: self.features, bounds: &self.bounds[g..g + 2] }
+        Self { bounds: &self.bounds[g..g + 2], ..self }
     }
 }
 
 impl<'a> From<&'a RankSet> for Groups<'a> {
     fn from(set: &'a RankSet) -> Self {
-        Self { features: &set.features, bounds: &set.bounds }
+        Self { features: &set.features, bounds: &set.bounds, pairs: set.pairs() }
     }
 }

@@ -4,6 +4,7 @@ use super::score::{ExpansionHeader, Place};
 use super::{Opened, Stored, Tensors};
 use crate::error::Result;
 use crate::method::{GivenOrder, PairCore, PairLinks, PlaceDesign, Places, Quadratic, Rank, RankNotes, Ranker};
+use crate::score::Score;
 use crate::task::{Facts, Inputs};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,9 @@ pub struct RankParts {
     /// Items and core, of a model with links; biases and links are tensors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quadratic: Option<QuadraticHeader>,
+    /// The columns of links, of a field of documents that are linked; how much each pulls is a tensor.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub linked: Vec<String>,
     /// What start scores are multiplied by, of a model that adds trees to them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<f64>,
@@ -85,6 +89,10 @@ impl Stored for Rank {
                 core: quadratic.core.clone(),
                 pairs: quadratic.pairs.as_ref().map(PairsHeader::of),
             }),
+            linked: match &model.score {
+                Score::Field(field) => field.links.iter().map(|(name, _)| name.clone()).collect(),
+                _ => vec![],
+            },
             start: model.start,
         }
     }
@@ -116,7 +124,8 @@ impl Stored for Rank {
     }
 
     fn restore(inputs: Inputs, parts: &RankParts, _: &Facts<RankNotes>, from: &Opened) -> Result<Ranker> {
-        let score = SCORE.restore(parts.expansion.as_ref(), inputs.columns.names.len(), from)?;
+        let d = inputs.columns.names.len();
+        let score = SCORE.restore_linked(parts.expansion.as_ref(), &parts.linked, d, from)?;
         let places = if from.has("places") { from.f64s("places")? } else { vec![] };
         let quadratic = parts.quadratic.as_ref().map(|header| quadratic(header, from)).transpose()?;
         Ok(Ranker { inputs, score, places, quadratic, start: parts.start })

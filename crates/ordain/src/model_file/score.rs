@@ -64,6 +64,9 @@ impl Place {
             Score::Field(field) => {
                 to.f64s(&self.beside("field"), &[&field.alpha[..], &[field.beta]].concat());
                 to.u32s(&self.beside("alike"), std::iter::once(u32::from(field.similarity == Similarity::Rbf)));
+                if !field.links.is_empty() {
+                    to.f64s(&self.beside("links"), &field.links.iter().map(|(_, pull)| *pull).collect::<Vec<f64>>());
+                }
             }
             Score::Linear(_) | Score::Kernel(_) | Score::Trees(_) => {}
         }
@@ -75,7 +78,7 @@ impl Place {
     }
 
     /// A network, a comparison or a field, if the file has one; [`Score::fits`] looks at all its numbers.
-    fn restore_network(&self, d: usize, from: &Opened) -> Result<Option<Score>> {
+    fn restore_network(&self, linked: &[String], d: usize, from: &Opened) -> Result<Option<Score>> {
         let impossible = || from.refusal.impossible();
         if from.has(&self.beside("network")) {
             let numbers = from.f64s(&self.beside("network"))?;
@@ -96,9 +99,17 @@ impl Place {
                 [1] => Similarity::Rbf,
                 _ => return Err(impossible()),
             };
-            return Ok(Some(Score::Field(Field { alpha, beta, similarity })));
+            return Ok(Some(Score::Field(Field { alpha, beta, similarity, links: self.restore_links(linked, from)? })));
         }
         Ok(None)
+    }
+
+    /// Columns of links by the names that the header has, with their numbers.
+    fn restore_links(&self, linked: &[String], from: &Opened) -> Result<Vec<(String, f64)>> {
+        let name = self.beside("links");
+        let pulls = if from.has(&name) { from.f64s(&name)? } else { vec![] };
+        from.sized(pulls.len(), linked.len())?;
+        Ok(linked.iter().cloned().zip(pulls).collect())
     }
 
     /// Adds the vectors of all forests, one behind the other, and the lengths of each.
@@ -168,8 +179,19 @@ impl Place {
     /// The score of rows of `d` columns, as the header says that it is. [`Model::check`](crate::task::Model::check) looks
     /// at the sizes of what belongs together and at the numbers of documents.
     pub(super) fn restore(&self, header: Option<&ExpansionHeader>, d: usize, from: &Opened) -> Result<Score> {
+        self.restore_linked(header, &[], d, from)
+    }
+
+    /// The same of a score that may have links, whose columns the header names.
+    pub(super) fn restore_linked(
+        &self,
+        header: Option<&ExpansionHeader>,
+        linked: &[String],
+        d: usize,
+        from: &Opened,
+    ) -> Result<Score> {
         let weights = from.f64s(self.weights)?;
-        if let Some(score) = self.restore_network(d, from)? {
+        if let Some(score) = self.restore_network(linked, d, from)? {
             from.sized(weights.len(), 0)?;
             return Ok(score);
         }

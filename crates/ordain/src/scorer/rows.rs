@@ -60,6 +60,13 @@ impl<'a> Rows<'a> {
         self.set.span(self.units[n] as usize)
     }
 
+    /// Rows of query `n` that are linked, counted from its first, with the features of each pair; none where the set has no links.
+    pub fn linked(&self, n: usize) -> Vec<(usize, usize, &'a [f64])> {
+        let (span, pairs) = (self.rows(n), self.set.pairs);
+        let start = span.start;
+        pairs.map_or(vec![], |pairs| pairs.of(span).map(|(a, b, x)| (a - start, b - start, x)).collect())
+    }
+
     fn local(&self, q: usize) -> Local<'a> {
         match self.scaling {
             Scaling::None => Local::None,

@@ -17,16 +17,18 @@ const CASES: usize = 20_000;
 pub(super) const PATH: &str = "some/model.ordain";
 
 /// Rankers whose files differ in kind.
-const METHODS: [&str; 5] = [
+const METHODS: [&str; 6] = [
     "ranksvm[scale=global,lambda=1]",
     "ranksvm[kernel=rbf,scale=global,lambda=0.01,gamma=1,documents=9]",
     "ballrank[scale=query,lambda=0.01,gamma=1,blocks=true,epsilon=0.1]",
     "quadrank[places=2,core=2,scale=query,lambda=0.1]",
     LINKED,
+    FIELD,
 ];
 
 /// With links between documents.
 const LINKED: &str = "quadrank[places=2,core=1,scale=none,lambda=0.1]";
+const FIELD: &str = "ccrf[max_iter=5]";
 
 fn small() -> (RankSet, Fitted<Rank>) {
     made(METHODS[0])
@@ -40,10 +42,10 @@ fn made(method: &str) -> (RankSet, Fitted<Rank>) {
         .map(|(row, q)| format!("i{}", row - set.span(q).start))
         .collect();
     let mut set = set.with_documents(&names).expect("a name each");
-    if method == LINKED {
+    if method == LINKED || method == FIELD {
         let firsts: Vec<usize> = (0..set.len()).map(|q| set.span(q).start).collect();
         let pairs: Vec<(usize, usize)> = firsts.iter().flat_map(|&a| [(a, a + 1), (a + 2, a)]).collect();
-        let values: Vec<f64> = (0..2 * pairs.len()).map(|at| (at as f64).sin()).collect();
+        let values: Vec<f64> = (0..2 * pairs.len()).map(|at| (at as f64).sin().abs()).collect();
         set = set.with_pairs(vec!["near".into(), "far".into()], &pairs, &values).expect("pairs");
     }
     let method: RankMethod = method.parse().expect("a method");

@@ -45,7 +45,7 @@ fn a_file_whose_numbers_do_not_fit_is_refused() {
             assert!(read.is_err(), "{method}: {damage}");
         }
     }
-    let field = |beta: f64| Score::Field(Field { alpha: vec![1.0], beta, similarity: Similarity::Rbf });
+    let field = |beta: f64| Score::Field(Field { alpha: vec![1.0], beta, similarity: Similarity::Rbf, links: vec![] });
     assert!(
         field(0.5).fits(1) && !field(-0.5).fits(1) && !field(f64::INFINITY).fits(1) && !field(0.5).fits_labels(1, 1)
     );

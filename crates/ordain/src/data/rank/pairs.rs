@@ -54,6 +54,17 @@ impl DocumentPairs {
         })
     }
 
+    /// Refuses features below 0, which say how unlike documents are: nothing can pull apart without end.
+    pub(crate) fn need_at_least_0(&self, set: &RankSet) -> Result<()> {
+        let Some(at) = self.values.iter().position(|x| *x < 0.0) else { return Ok(()) };
+        let (pair, name) = (self.rows[at / self.names.len()], &self.names[at % self.names.len()]);
+        let [a, b] = [pair.0, pair.1].map(|row| set.document(row as usize).to_owned());
+        Err(Error::Data {
+            expected: "links of at least 0, where more is more alike (ccrf)".into(),
+            found: format!("{} for {name:?} of {a:?} and {b:?}", self.values[at]),
+        })
+    }
+
     /// The same pairs with the features in another order.
     fn with_names(&self, names: &[String], from: &[usize]) -> Self {
         let width = self.names.len();

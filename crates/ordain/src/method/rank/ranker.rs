@@ -109,13 +109,16 @@ impl Model<Rank> for Ranker {
             }
             _ => {}
         }
-        let Some(quadratic) = &self.quadratic else { return Ok(vec![]) };
-        if let Some(pairs) = &quadratic.pairs
-            && set.pairs().is_none_or(|own| own.names() != pairs.names)
-        {
-            set.to_mut().align_pairs(&pairs.names)?;
+        if let Some(links) = self.links() {
+            let names: Vec<String> = links.into_iter().map(|(name, _)| name).collect();
+            if set.pairs().is_none_or(|own| own.names() != names) {
+                set.to_mut().align_pairs(&names)?;
+            }
+            if let (Score::Field(_), Some(pairs)) = (&self.score, set.pairs()) {
+                pairs.need_at_least_0(set)?;
+            }
         }
-        Ok(quadratic.unknown(set))
+        Ok(self.quadratic.as_ref().map_or(vec![], |quadratic| quadratic.unknown(set)))
     }
 
     fn scaled(&self, set: &RankSet) -> Scaling {
@@ -128,6 +131,16 @@ impl Model<Rank> for Ranker {
 }
 
 impl Ranker {
+    /// What each feature of pairs is worth, by name, of a model that was fitted with links between documents: weights of links, or how much
+    /// documents of a field pull at each other.
+    pub fn links(&self) -> Option<Vec<(String, f64)>> {
+        match (&self.score, self.quadratic.as_ref().and_then(|quadratic| quadratic.pairs.as_ref())) {
+            (_, Some(pairs)) => Some(pairs.names.iter().cloned().zip(pairs.weights.iter().copied()).collect()),
+            (Score::Field(field), None) if !field.links.is_empty() => Some(field.links.clone()),
+            _ => None,
+        }
+    }
+
     /// Refuses queries for which the model has no scorer: one that has a scorer for each query by name (`blocks=true`) knows no other.
     pub fn check_queries(&self, set: &RankSet, units: &[u32]) -> Result<()> {
         let Some(expansion) = self.score.expansion() else { return Ok(()) };

@@ -1,14 +1,13 @@
 //! C-CRF: the continuous conditional random field, documents of a query that pull at each other's scores.
 
+mod likelihood;
+
 use crate::data::scale::{Scale, Scaling};
 use crate::data::transform::Transform;
 use crate::error::{Error, Result};
-use crate::matrix::eigen;
 use crate::method::settings::{self, Common, SCALE, TRANSFORM, accuracy, name_of, one_of, steps};
 use crate::method::{Choice, Positive, Rank, RankNotes, Ranker};
 use crate::metric::Metric;
-use crate::pieces::{Pieces, Run, sums_of};
-use crate::risk::go_on;
 use crate::score::Score;
 use crate::scorer::field::{Field, Similarity};
 use crate::scorer::rows::Rows;
@@ -16,9 +15,9 @@ use crate::solver::lbfgs::Lbfgs;
 use crate::solver::run::{Watch, run};
 use crate::task::{About, Facts, Fitted, Inputs, Method, Setting, Training, Written};
 use crate::traits::{Risk, Solver};
+use likelihood::{FAR, Likelihood, List};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
-use std::sync::atomic::AtomicBool;
 
 /// C-CRF: grades as a Gaussian field around the features, in which documents that are alike have like grades.
 ///
@@ -31,7 +30,9 @@ use std::sync::atomic::AtomicBool;
 /// which an evaluation is O(values). Fitted by L-BFGS over the logarithms, which stay within −12 and 12; there is no ridge.
 /// Features are taken literally as guesses of y: they should be between 0 and 1 (`scale=minmax`), and a
 /// feature whose small values are good gets no weight. The paper takes the similarity from the text of documents, which feature files do not
-/// have: `similarity=rbf` makes it from the features themselves.
+/// have: `similarity=rbf` makes it from the features themselves. Links between documents ([`crate::data::RankSet::pairs`]) say it too: each feature of
+/// pairs is one more S (0 for a pair that is not there, never below 0) with a β of its own, beside rbf or, with `similarity=none`, alone. With more
+/// than one S there is no common diagonal form, and each evaluation is O(n³).
 ///
 /// ```
 /// use ordain::{data::synthetic::Synthetic, method::RankMethod, solver::run::Watch, task::{Method, Model, Training}};
@@ -68,8 +69,6 @@ impl Default for Ccrf {
 }
 
 const SIMILARITIES: [(&str, Similarity); 2] = [("rbf", Similarity::Rbf), ("none", Similarity::None)];
-/// Logarithms of α and β stay within this and its negative.
-const FAR: f64 = 12.0;
 /// A query of so many documents has 200 MB of distances, and its eigenvalues take minutes.
 const MOST: usize = 5000;
 
@@ -87,7 +86,7 @@ impl Ccrf {
             name: "similarity",
             range: "rbf, none",
             default: "rbf",
-            help: "how alike two documents of a query are: exp(-distance²/median) of their scaled features (rbf), or not at all (none)",
+            help: "how alike two documents of a query are: exp(-distance²/median) of their scaled features (rbf), or not at all (none); links (--links) say it besides",
         },
         steps("1000", "the most steps of a fit"),
         accuracy("1e-7", "the norm of the gradient at which a fit stops, relative to the one at its start"),
@@ -161,6 +160,10 @@ impl Method<Rank> for Ccrf {
         false
     }
 
+    fn takes_links(&self) -> bool {
+        true
+    }
+
     fn transform(&self) -> Transform {
         self.transform
     }
@@ -171,12 +174,7 @@ impl Method<Rank> for Ccrf {
 
     fn learn(&self, data: &Training<'_, Rank>, watch: &Watch) -> Result<Fitted<Rank>> {
         let set = data.set;
-        if set.weights.is_some() {
-            return Err(Error::Data {
-                expected: "data without a column of weights (ranksvm takes them)".into(),
-                found: "weights of documents".into(),
-            });
-        }
+        crate::method::rank::refuse_weights(set)?;
         let all = data.train;
         // a query of one grade has a likelihood too
         let units: Vec<u32> = all.iter().copied().filter(|&q| set.span(q as usize).len() > 1).collect();
@@ -195,17 +193,20 @@ impl Method<Rank> for Ccrf {
                 found: format!("{} in query {:?}", set.span(long as usize).len(), set.query(long as usize)),
             });
         }
+        let linked: &[String] = set.pairs().map_or(&[], |pairs| pairs.names());
+        set.pairs().map_or(Ok(()), |pairs| pairs.need_at_least_0(set))?;
         (watch.tell)(0.0, "documents that are alike");
         let scaling = Scaling::learn(self.scale, set, all);
         let rows = Rows::new(set, &units, &scaling);
         let one = |n: usize| {
             let own = &set.grades[set.span(units[n] as usize)];
             let y: Vec<f64> = own.iter().map(|grade| grade / top).collect();
-            Turned::new(&rows.dense(n), &y, self.similarity)
+            List::new(&rows.dense(n), &y, self.similarity, &rows.linked(n), linked.len())
         };
-        let lists: Vec<Turned> = (0..units.len()).into_par_iter().map(one).collect();
+        let lists: Vec<List> = (0..units.len()).into_par_iter().map(one).collect();
         let d = set.features.cols();
-        let mut risk = Likelihood::new(lists, d, self.similarity, &set.pieces(), &units, watch.stop);
+        let pulls = usize::from(self.similarity != Similarity::None) + linked.len();
+        let mut risk = Likelihood::new(lists, [d, pulls], &set.pieces(), &units, watch.stop);
         // all features alike, and little pull: the middle of what may be
         let theta = vec![0.0; risk.dim()];
         (watch.tell)(0.1, "fitting");
@@ -213,15 +214,20 @@ impl Method<Rank> for Ccrf {
         let report = run(&mut solver, self.max_iter, 0, watch)?;
         let numbers: Vec<f64> = solver.theta().iter().map(|log| log.clamp(-FAR, FAR).exp()).collect();
         let (alpha, rest) = numbers.split_at(d);
-        let beta = rest.first().copied().unwrap_or(0.0);
-        let score = Score::Field(Field { alpha: alpha.to_vec(), beta, similarity: self.similarity });
+        let (own, of_links) = rest.split_at(pulls - linked.len());
+        let score = Score::Field(Field {
+            alpha: alpha.to_vec(),
+            beta: own.first().copied().unwrap_or(0.0),
+            similarity: self.similarity,
+            links: linked.iter().cloned().zip(of_links.iter().copied()).collect(),
+        });
         let inputs = Inputs::new(&set.columns, &data.filled, self.scale, scaling.global());
         let documents: usize = units.iter().map(|&q| set.span(q as usize).len()).sum();
         let facts = Facts {
             method: self.name().into(),
             settings: self.used(),
             asked: Map::new(),
-            data: set.digest(),
+            data: if linked.is_empty() { set.digest() } else { set.linked_digest() },
             notes: RankNotes {
                 rows: all.iter().map(|&q| set.span(q as usize).len()).sum(),
                 queries: all.len(),
@@ -238,175 +244,5 @@ impl Method<Rank> for Ccrf {
         };
         let model = Ranker { inputs, score, places: vec![], quadratic: None, start: None };
         Ok(Fitted { model, facts, journal: None })
-    }
-}
-
-/// A query in coordinates in which Λ is diagonal.
-struct Turned {
-    /// The eigenvalues of Λ.
-    values: Vec<f64>,
-    /// U'X, row after row.
-    x: Vec<f64>,
-    /// U'y.
-    y: Vec<f64>,
-}
-
-impl Turned {
-    fn new(docs: &[f32], y: &[f64], similarity: Similarity) -> Self {
-        let (n, d) = (y.len(), docs.len() / y.len().max(1));
-        let x: Vec<f64> = docs.iter().map(|&x| f64::from(x)).collect();
-        let mut pull = similarity.matrix(docs, d);
-        if pull.is_empty() {
-            return Self { values: vec![0.0; n], x, y: y.to_vec() };
-        }
-        for i in 0..n {
-            let sum: f64 = pull[i * n..(i + 1) * n].iter().sum();
-            pull[i * n..(i + 1) * n].iter_mut().for_each(|s| *s = -*s);
-            pull[i * n + i] = sum;
-        }
-        let (values, vectors) = eigen(&pull, n);
-        let (mut turned, mut to) = (vec![0.0; n * d], vec![0.0; n]);
-        for ((line, row), y) in vectors.chunks_exact(n).zip(x.chunks_exact(d.max(1))).zip(y) {
-            for ((u, to), turned) in line.iter().zip(&mut to).zip(turned.chunks_exact_mut(d.max(1))) {
-                *to += u * y;
-                turned.iter_mut().zip(row).for_each(|(t, x)| *t += u * x);
-            }
-        }
-        // what rounding left below 0
-        Self { values: values.into_iter().map(|value| value.max(0.0)).collect(), x: turned, y: to }
-    }
-
-    /// Adds minus the logarithm of the likelihood and its slopes by α and β.
-    fn add(&self, alpha: &[f64], beta: f64, sums: &mut [f64]) {
-        let (d, a) = (alpha.len(), alpha.iter().sum::<f64>());
-        let (slopes, rest) = sums.split_at_mut(d);
-        let mut of_all = 0.0;
-        for ((value, x), y) in self.values.iter().zip(self.x.chunks_exact(d.max(1))).zip(&self.y) {
-            let own = a + beta * value;
-            let mu = x.iter().zip(alpha).map(|(x, alpha)| x * alpha).sum::<f64>() / own;
-            rest[1] += own * (y - mu).powi(2) - 0.5 * (own / std::f64::consts::PI).ln();
-            of_all += y * y - mu * mu - 0.5 / own;
-            slopes.iter_mut().zip(x).for_each(|(slope, x)| *slope += 2.0 * (mu - y) * x);
-            rest[0] += value * (y * y - mu * mu - 0.5 / own);
-        }
-        slopes.iter_mut().for_each(|slope| *slope += of_all);
-    }
-}
-
-/// Minus the mean over documents of the logarithm of the likelihood, by the logarithms of α and β; without β where nothing is alike.
-struct Likelihood<'a> {
-    lists: Vec<Turned>,
-    d: usize,
-    pulls: bool,
-    documents: f64,
-    runs: Vec<Run>,
-    stop: &'a AtomicBool,
-    heeds: bool,
-}
-
-impl<'a> Likelihood<'a> {
-    fn new(
-        lists: Vec<Turned>,
-        d: usize,
-        similarity: Similarity,
-        pieces: &Pieces,
-        units: &[u32],
-        stop: &'a AtomicBool,
-    ) -> Self {
-        let documents = lists.iter().map(|list| list.y.len() as f64).sum();
-        let runs = pieces.runs(units.iter().map(|&q| q as usize));
-        Self { lists, d, pulls: similarity != Similarity::None, documents, runs, stop, heeds: false }
-    }
-}
-
-impl Risk for Likelihood<'_> {
-    fn dim(&self) -> usize {
-        self.d + usize::from(self.pulls)
-    }
-
-    fn value(&mut self, theta: &[f64], grad: &mut [f64]) -> Result<f64> {
-        if self.heeds {
-            go_on(Some(self.stop))?;
-        }
-        let numbers: Vec<f64> = theta.iter().map(|log| log.clamp(-FAR, FAR).exp()).collect();
-        let (alpha, beta) = (&numbers[..self.d], if self.pulls { numbers[self.d] } else { 0.0 });
-        let sums = sums_of(&self.runs, self.d + 2, |n, sums| self.lists[n].add(alpha, beta, sums));
-        for ((grad, log), (slope, number)) in grad.iter_mut().zip(theta).zip(sums.iter().zip(&numbers)) {
-            *grad = if log.abs() < FAR { slope * number / self.documents } else { 0.0 };
-        }
-        Ok(sums[self.d + 1] / self.documents)
-    }
-
-    fn heed(&mut self, stop: bool) {
-        self.heeds = stop;
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)] // a test may panic
-mod tests {
-    use super::*;
-    use crate::random::Random;
-
-    fn made(random: &mut Random, n: usize, d: usize) -> (Vec<f32>, Vec<f64>) {
-        let docs = (0..n * d).map(|_| random.uniform() as f32).collect();
-        (docs, (0..n).map(|_| random.below(3) as f64 / 2.0).collect())
-    }
-
-    #[test]
-    fn slopes_of_the_likelihood_are_those_of_differences() {
-        let (mut random, d, stop) = (Random::new(3), 4, AtomicBool::new(false));
-        let sets: Vec<(Vec<f32>, Vec<f64>)> = [1, 5, 9].iter().map(|&n| made(&mut random, n, d)).collect();
-        for similarity in [Similarity::Rbf, Similarity::None] {
-            let lists = sets.iter().map(|(docs, y)| Turned::new(docs, y, similarity)).collect();
-            let pieces = Pieces::new(&[0, 1, 6, 15], d);
-            let mut risk = Likelihood::new(lists, d, similarity, &pieces, &[0, 1, 2], &stop);
-            let theta: Vec<f64> = (0..risk.dim()).map(|_| random.normal()).collect();
-            let mut grad = vec![0.0; theta.len()];
-            risk.value(&theta, &mut grad).unwrap();
-            for i in 0..theta.len() {
-                let mut at = |step: f64| {
-                    let mut moved = theta.clone();
-                    moved[i] += step;
-                    risk.value(&moved, &mut vec![0.0; theta.len()]).unwrap()
-                };
-                assert!(((at(1e-5) - at(-1e-5)) / 2e-5 - grad[i]).abs() < 1e-7, "{similarity:?} {i}");
-            }
-        }
-    }
-
-    /// The slow truth: the density on a grid of grades, of two documents.
-    #[test]
-    fn the_density_is_that_of_its_formula() {
-        let mut random = Random::new(5);
-        for _ in 0..3 {
-            let (n, d) = (2, 3);
-            let (docs, y) = made(&mut random, n, d);
-            let alpha: Vec<f64> = (0..d).map(|_| 0.5 + random.uniform()).collect();
-            let beta = 1.0 + random.uniform();
-            let s = Similarity::Rbf.matrix(&docs, d);
-            let energy = |y: &[f64]| {
-                let mut sum = 0.0;
-                for i in 0..n {
-                    sum += (0..d).map(|k| alpha[k] * (y[i] - f64::from(docs[i * d + k])).powi(2)).sum::<f64>();
-                    sum += (0..n).map(|j| 0.5 * beta * s[i * n + j] * (y[i] - y[j]).powi(2)).sum::<f64>();
-                }
-                sum
-            };
-            let (step, size) = (0.02, 300);
-            let at = |k: i32| f64::from(k) * step;
-            let total: f64 = (-size..size)
-                .flat_map(|a| (-size..size).map(move |b| (a, b)))
-                .map(|(a, b)| (-energy(&[at(a), at(b)])).exp() * step * step)
-                .sum();
-            let mut sums = vec![0.0; d + 2];
-            Turned::new(&docs, &y, Similarity::Rbf).add(&alpha, beta, &mut sums);
-            assert!(
-                (sums[d + 1] - (energy(&y) + total.ln())).abs() < 1e-6,
-                "{} {}",
-                sums[d + 1],
-                energy(&y) + total.ln()
-            );
-        }
     }
 }
