@@ -451,16 +451,22 @@ impl Trained {
 
 impl Entry {
     fn new(label: &str, method: &AnyMethod, metrics: &[Metric]) -> Self {
+        let result = Evaluation {
+            metrics: metrics.to_vec(),
+            values: vec![vec![]; metrics.len()],
+            calibration: vec![],
+            items: vec![],
+        };
+        Self::fresh(label, method.name(), method.chooses(), result)
+    }
+
+    /// One without results but for this evaluation.
+    fn fresh(label: &str, name: &'static str, chooses: bool, result: Evaluation) -> Self {
         Self {
             label: label.to_owned(),
-            name: method.name(),
-            chooses: method.chooses(),
-            result: Evaluation {
-                metrics: metrics.to_vec(),
-                values: vec![vec![]; metrics.len()],
-                calibration: vec![],
-                items: vec![],
-            },
+            name,
+            chooses,
+            result,
             curve: None,
             fold_means: vec![],
             trained: vec![],

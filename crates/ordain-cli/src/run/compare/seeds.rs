@@ -7,29 +7,7 @@ use ordain::metric::stats::mean;
 impl Entry {
     /// The same without results, for each further one of so many seeds.
     pub(super) fn again(&self, seeds: u64) -> Vec<Self> {
-        let fresh = || Self {
-            label: self.label.clone(),
-            name: self.name,
-            chooses: self.chooses,
-            result: self.result.clone(),
-            curve: None,
-            fold_means: vec![],
-            trained: vec![],
-            fit: 0.0,
-            predict: 0.0,
-            bytes: 0,
-            support: 0,
-            features: vec![],
-            gains: vec![],
-            links: vec![],
-            calibration: None,
-            first: None,
-            places: None,
-            pictures: vec![],
-            plane: None,
-            asked: vec![],
-            seeds: vec![],
-        };
+        let fresh = || Self::fresh(&self.label, self.name, self.chooses, self.result.clone());
         (1..seeds).map(|_| fresh()).collect()
     }
 
