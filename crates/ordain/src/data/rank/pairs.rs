@@ -58,7 +58,7 @@ impl DocumentPairs {
     pub(crate) fn need_at_least_0(&self, set: &RankSet) -> Result<()> {
         let Some(at) = self.values.iter().position(|x| *x < 0.0) else { return Ok(()) };
         let (pair, name) = (self.rows[at / self.names.len()], &self.names[at % self.names.len()]);
-        let [a, b] = [pair.0, pair.1].map(|row| set.document(row as usize).to_owned());
+        let [a, b] = [pair.0, pair.1].map(|row| set.document(row as usize).into_owned());
         Err(Error::Data {
             expected: "links of at least 0, where more is more alike (ccrf)".into(),
             found: format!("{} for {name:?} of {a:?} and {b:?}", self.values[at]),

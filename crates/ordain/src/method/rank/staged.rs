@@ -228,12 +228,7 @@ fn pairs(grades: &[f64]) -> f64 {
 /// The number of rounds is that of the mean curve of held-out queries, as of trees ([`boosting::parts`]); at least one is made.
 pub(super) fn fit<L: Staged>(learner: &L, data: &Training<'_, Rank>, watch: &Watch) -> Result<Fitted<Rank>> {
     let set = data.set;
-    if set.weights.is_some() {
-        return Err(Error::Data {
-            expected: "data without a column of weights (ranksvm takes them)".into(),
-            found: "weights of documents".into(),
-        });
-    }
+    super::refuse_weights(set)?;
     let open = learner.chooses();
     let (train, valid) = data.parts(open);
     let (train, valid) = (both(&train, &[]), both(&valid, &[])); // in order, as the rows of courses are
