@@ -662,6 +662,8 @@ def test_networks_and_fields(data):
     assert reasons["contribution"].sum() == pytest.approx(scores[rows[0]] - scores[rows[1]], abs=1e-6)
     with pytest.raises(ValueError, match="similarity"):
         CCRF(similarity="cosine").fit(data.X, data.y, qid=data.qid)
+    with pytest.raises(ValueError, match="hidden"):
+        SortNet(hidden=0).fit(data.X, data.y, qid=data.qid)
 
 
 def test_linked_documents_of_a_field_have_like_scores(tmp_path):
@@ -676,7 +678,8 @@ def test_linked_documents_of_a_field_have_like_scores(tmp_path):
     for similarity in ("rbf", "none"):
         model = CCRF(similarity=similarity).fit(X, y, qid=qid, links=links)
         without = CCRF(similarity=similarity).fit(X, y, qid=qid)
-        assert model.links_["pair_1"] > 0.01 and without.links_ == {}
+        assert model.links_["pair_1"] > 0.01
+        assert without.links_ == {}
         assert model.score(X, y, qid, links=links) > without.score(X, y, qid) + 0.02
         named = CCRF(similarity=similarity).fit(X, y, qid=qid, items=names, links=frame)
         scores = model.predict(X, qid, links=links)
@@ -685,15 +688,14 @@ def test_linked_documents_of_a_field_have_like_scores(tmp_path):
         np.testing.assert_array_equal(ordain.load(tmp_path / "field.ordain").predict(X, qid, links=links), scores)
     parts = model.explain(X, qid, above=0, below=5, links=links)
     assert abs(parts["contribution"].sum() - (scores[0] - scores[5])) < 1e-9
-    assert model.top_k(X, qid, k=1, links=links)[0].size == 1 and model.rank(X, qid, links=links).max() == 6
+    assert model.top_k(X, qid, k=1, links=links)[0].size == 1
+    assert model.rank(X, qid, links=links).max() == 6
     with pytest.raises(ValueError, match="links between documents, with which the model was fitted"):
         model.predict(X, qid)
     with pytest.raises(ValueError, match="fitted without links"):
         without.predict(X, qid, links=links)
     with pytest.raises(ValueError, match="links of at least 0"):
         CCRF().fit(X, y, qid=qid, links=links * [1, 1, -1])
-    with pytest.raises(ValueError, match="hidden"):
-        SortNet(hidden=0).fit(data.X, data.y, qid=data.qid)
 
 
 def test_a_pickle_with_other_parameters_is_refused(data):
