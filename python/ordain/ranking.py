@@ -1436,7 +1436,7 @@ class SortNet(Ranker):
         *,
         transform_: str = "auto",
         scale: str = "minmax",
-        lambda_: float = 1e-4,
+        lambda_: float = 1e-3,
         c: float | None = None,
         hidden: int = 10,
         pairs: int = 2000,

@@ -236,8 +236,8 @@ fn sortnet_on_ohsumed() {
     let result = compare("sortnet", &real("ohsumed-letor2"), &["--convention", "letor2"]);
     let found = [fold_mean(&result, "ndcg@10"), fold_mean(&result, "map")];
     println!("sortnet: {found:.4?}");
-    // .4324 and .4423 at seed 0; the paired error of NDCG@10 on 106 queries is .008
-    assert!(found[0] >= 0.43 && found[1] >= 0.438);
+    // .4409 and .4468; seeds 0 to 4 have .4377 to .4504 and .4453 to .4499
+    assert!(found[0] >= 0.436 && found[1] >= 0.438);
 }
 
 /// The threshold is that of `quality_on_made_up_data`.
