@@ -52,7 +52,7 @@ pub enum Error {
         cure: &'static str,
     },
     /// A setting has a value outside its range.
-    #[error("{name}: expected {expected}, found {found:?}")]
+    #[error("{name}: expected {expected}, found {:?}", cut(found))]
     Setting {
         /// The name of the setting.
         name: String,
@@ -285,8 +285,23 @@ impl Error {
             .min_by_key(|&(distance, _)| distance)
             .filter(|&(distance, name)| distance <= 1 + name.len() / 4)
             .map(|(_, name)| name.clone());
-        Self::Unknown { kind, found: found.to_owned(), nearest, known }
+        Self::Unknown { kind, found: cut(found), nearest, known }
     }
+}
+
+/// The most characters of a word that a message repeats.
+const LONGEST_WORD: usize = 200;
+
+/// The beginning of a word, for a message.
+fn cut(word: &str) -> String {
+    word.chars().take(LONGEST_WORD).collect()
+}
+
+/// What another library says, for a message: on one line, without control characters, and not too long.
+#[cfg(any(feature = "pictures", feature = "parquet"))]
+pub(crate) fn one_line(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ").chars().take(LONGEST_WORD).collect()
 }
 
 /// Levenshtein distance with swaps of neighbours counted once; names are short, so the plain table serves.

@@ -20,6 +20,7 @@ mod packing;
 pub mod pictures;
 mod rank;
 mod records;
+mod room;
 pub mod scale;
 mod set;
 mod sniff;

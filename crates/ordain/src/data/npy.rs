@@ -1,6 +1,7 @@
 //! Arrays as NumPy writes them, `.npy`.
 
 use super::source::read_whole;
+use super::strings::short;
 use crate::error::{Error, Result};
 use std::path::Path;
 
@@ -22,19 +23,19 @@ impl Array {
             return Err(wrong("a .npy file, which begins with \\x93NUMPY", "another beginning".into()));
         }
         // versions 2 and 3 have a longer field for the length of the header
-        let wide = *bytes.get(6).ok_or_else(cut)? > 1;
+        let wide = match bytes.get(6..8).ok_or_else(cut)? {
+            [1, 0] => false,
+            [2 | 3, 0] => true,
+            other => return Err(wrong("a .npy file of version 1, 2 or 3", format!("{}.{}", other[0], other[1]))),
+        };
         let size = bytes.get(8..if wide { 12 } else { 10 }).ok_or_else(cut)?;
         let length = size.iter().rev().fold(0usize, |sum, &byte| sum << 8 | usize::from(byte));
         let start = 8 + size.len();
         let end = start.checked_add(length).ok_or_else(cut)?;
-        let header = String::from_utf8_lossy(bytes.get(start..end).ok_or_else(cut)?).replace(' ', "");
-        let field = |name: &str| header.split(&format!("'{name}':")).nth(1);
-        let odd = || wrong("an array of numbers f4 or f8", header.trim().into());
-        let kind = field("descr").and_then(|rest| rest.split('\'').nth(1)).ok_or_else(odd)?;
-        let fortran = field("fortran_order").ok_or_else(odd)?.starts_with("True");
-        let shape = field("shape").and_then(|rest| rest.strip_prefix('(')?.split(')').next()).ok_or_else(odd)?;
-        let sizes = shape.split(',').filter(|n| !n.is_empty()).map(|n| n.parse().map_err(|_| odd()));
-        let shape: Vec<usize> = sizes.collect::<Result<_>>()?;
+        let text = bytes.get(start..end).ok_or_else(cut)?;
+        let shown = || short(&String::from_utf8_lossy(text)).escape_debug().to_string();
+        let odd = || wrong("an array of numbers f4 or f8", shown());
+        let Head { kind, fortran, shape } = std::str::from_utf8(text).ok().and_then(Head::read).ok_or_else(odd)?;
         let width = match kind {
             "<f4" | ">f4" => 4,
             "<f8" | ">f8" => 8,
@@ -64,6 +65,53 @@ impl Array {
     }
 }
 
+/// What a header says: a Python dictionary of three entries.
+struct Head<'a> {
+    kind: &'a str,
+    fortran: bool,
+    shape: Vec<usize>,
+}
+
+impl<'a> Head<'a> {
+    /// Reads a header; nothing where an entry is missing, stands twice or is none of the three.
+    fn read(text: &'a str) -> Option<Self> {
+        let (mut kind, mut fortran, mut shape) = (None, None, None);
+        let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
+        while !rest.is_empty() {
+            let (key, after) = rest.strip_prefix('\'')?.split_once('\'')?;
+            let value = after.trim_start().strip_prefix(':')?.trim_start();
+            let (fresh, after) = match key {
+                "descr" => {
+                    let (own, after) = value.strip_prefix('\'')?.split_once('\'')?;
+                    (kind.replace(own).is_none(), after)
+                }
+                "fortran_order" => {
+                    let own = value.starts_with("True");
+                    (fortran.replace(own).is_none(), value.strip_prefix(if own { "True" } else { "False" })?)
+                }
+                "shape" => {
+                    let (own, after) = value.strip_prefix('(')?.split_once(')')?;
+                    let own = own.trim().strip_suffix(',').unwrap_or(own);
+                    let digits =
+                        |n: &str| Some(n.trim()).filter(|n| n.bytes().all(|b| b.is_ascii_digit()))?.parse().ok();
+                    let sizes = match own.trim() {
+                        "" => vec![],
+                        own => own.split(',').map(digits).collect::<Option<Vec<usize>>>()?,
+                    };
+                    (shape.replace(sizes).is_none(), after)
+                }
+                _ => return None,
+            };
+            let after = after.trim_start();
+            rest = if after.is_empty() { after } else { after.strip_prefix(',')?.trim_start() };
+            if !fresh {
+                return None;
+            }
+        }
+        Some(Self { kind: kind?, fortran: fortran?, shape: shape? })
+    }
+}
+
 /// Where the entry of this number, the last index running fastest, stands where the first runs fastest.
 fn turned(mut at: usize, shape: &[usize]) -> usize {
     let mut place = 0;
@@ -78,6 +126,27 @@ fn turned(mut at: usize, shape: &[usize]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn heads_are_read_whole_or_not_at_all() {
+        let whole = "{'descr': '<f8', 'fortran_order': False, 'shape': (4, 3), }   \n";
+        let head = Head::read(whole).unwrap();
+        assert_eq!((head.kind, head.fortran, head.shape), ("<f8", false, vec![4, 3]));
+        assert_eq!(Head::read("{'shape':(5,),'descr':'>f4','fortran_order':True}").unwrap().shape, [5]);
+        for (from, to) in [
+            ("False", "Fblse"),
+            ("False", "Falsely"),
+            ("'descr'", "'desc'"),
+            ("(4, 3)", "(4, 3"),
+            ("(4, 3)", "(4, -3)"),
+            ("(4, 3)", "(4, +3)"),
+            ("(4, 3), }", "(4, 3), } 1"),
+            ("(4, 3), ", "(4, 3), 'shape': (4, 3), "),
+            ("(4, 3), ", ""),
+        ] {
+            assert!(Head::read(&whole.replace(from, to)).is_none(), "{from} as {to}");
+        }
+    }
 
     #[test]
     fn fortran_order_is_turned_round() {

@@ -2,7 +2,7 @@
 
 use super::atomic::write_whole;
 use super::npy::Array;
-use super::source::{extension, read_whole};
+use super::source::{extension, read_at_most, read_whole};
 use super::table::csv::{check_writable, headed, table_name};
 use crate::error::{Error, Interrupt, Result};
 use crate::picture::tensor::Reduction;
@@ -56,7 +56,7 @@ pub fn read_picture(path: &Path) -> Result<Picture> {
             found: size.to_string(),
         });
     }
-    Picture::decode(&read_whole(path)?, path)
+    Picture::decode(&read_at_most(path, MOST_BYTES as usize, "a picture")?, path)
 }
 
 /// Writes values from 0 to 255 as a PNG picture in shades of grey.

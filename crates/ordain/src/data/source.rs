@@ -2,6 +2,7 @@
 
 use super::notes;
 use super::packing::Packing;
+use super::room;
 use super::utf16;
 use crate::error::{Error, Result, Way};
 use std::fs::File;
@@ -120,6 +121,7 @@ impl Source {
     /// noted, for it may be cut.
     pub(crate) fn next_block(&mut self, block: &mut Vec<u8>) -> Result<()> {
         self.decode()?;
+        room::check(&self.path)?;
         block.clear();
         block.append(&mut self.carried);
         while !self.at_end {

@@ -150,11 +150,13 @@ impl Events {
         Ok(())
     }
 
-    /// Takes over a line of a file.
-    fn take(&mut self, line: &Value, subjects: &impl Subjects) -> std::result::Result<(), String> {
+    /// Takes over a line of a file, in which all lines are numbered or, in format 1, some may be.
+    fn take(&mut self, line: &Value, numbered: bool, subjects: &impl Subjects) -> std::result::Result<(), String> {
         let next = self.all.len() + 1;
-        if let Some(n) = line.get("n").filter(|n| n.as_u64() != Some(next as u64)) {
-            return Err(format!("number {n} where {next} follows"));
+        match line.get("n") {
+            Some(n) if n.as_u64() != Some(next as u64) => return Err(format!("number {n} where {next} follows")),
+            None if numbered => return Err(format!("no number where {next} follows")),
+            _ => {}
         }
         let by = line["by"].as_str();
         let event = |value: &Value| value.as_u64().and_then(|n| usize::try_from(n).ok()?.checked_sub(1));
@@ -207,8 +209,10 @@ fn read(old: &[u8], path: &Path, subjects: &impl Subjects, strict: bool) -> Resu
         found,
     };
     let first = lines.next();
+    let mut numbered = false;
     if let Some((text, line)) = first {
         let head: Value = serde_json::from_slice(text).unwrap_or_default();
+        numbered = head.get("format").and_then(Value::as_u64).is_some_and(|format| format > 1);
         if let Some(found) = strange(&head, subjects, strict) {
             return Err(wrong(line, "answers on these data (write new ones to another file: -o FILE)", found));
         }
@@ -218,7 +222,7 @@ fn read(old: &[u8], path: &Path, subjects: &impl Subjects, strict: bool) -> Resu
         let expected = || format!("an answer such as {}", example(subjects));
         let shown = || format!("{:?}", String::from_utf8_lossy(text).chars().take(60).collect::<String>());
         let record: Value = serde_json::from_slice(text).map_err(|_| wrong(line, &expected(), shown()))?;
-        events.take(&record, subjects).map_err(|found| wrong(line, &expected(), found))?;
+        events.take(&record, numbered, subjects).map_err(|found| wrong(line, &expected(), found))?;
     }
     Ok(Read { events, end, unended, begun: first.is_some() })
 }

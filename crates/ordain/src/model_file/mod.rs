@@ -168,6 +168,11 @@ impl Tensors {
 
 /// The bytes of a model file.
 pub fn to_bytes<T: Stored>(fitted: &Fitted<T>) -> Vec<u8> {
+    pack(&Header::of(fitted), &tensors_of(fitted).0)
+}
+
+/// The tensors of a model file.
+fn tensors_of<T: Stored>(fitted: &Fitted<T>) -> Tensors {
     let mut tensors = Tensors::default();
     T::store(&fitted.model, &mut tensors);
     let inputs = fitted.model.inputs();
@@ -182,7 +187,7 @@ pub fn to_bytes<T: Stored>(fitted: &Fitted<T>) -> Vec<u8> {
     for (name, values) in fitted.journal.iter().flat_map(Journal::to_state) {
         tensors.f64s(&format!("journal/{name}"), &values);
     }
-    pack(&Header::of(fitted), &tensors.0)
+    tensors
 }
 
 /// The numbers of transforms: the unit of each logarithm, 0 where there is none, and the knots of quantiles, column after column.
@@ -332,6 +337,20 @@ impl Refusal<'_> {
     }
 }
 
+/// Whether JSON says nothing that other JSON does not say: objects may lack fields.
+fn within(part: &Value, whole: &Value) -> bool {
+    match (part, whole) {
+        (Value::Object(part), Value::Object(whole)) => {
+            part.iter().all(|(name, value)| whole.get(name).is_some_and(|own| within(value, own)))
+        }
+        (Value::Array(part), Value::Array(whole)) => {
+            part.len() == whole.len() && part.iter().zip(whole).all(|(a, b)| within(a, b))
+        }
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64().is_some() && a.as_f64() == b.as_f64(),
+        (a, b) => a == b,
+    }
+}
+
 /// A file whose format is known and whose checksum is right. The checksum is computed once.
 pub struct Opened<'a> {
     refusal: Refusal<'a>,
@@ -405,7 +424,36 @@ impl<'a> Opened<'a> {
         let model = T::restore(inputs, &header.parts, &header.facts, self)?;
         model.check().map_err(|_| self.refusal.impossible())?;
         let journal = self.journal(T::parameters(&model))?;
-        Ok((Fitted { model, facts: header.facts.clone(), journal }, header))
+        let fitted = Fitted { model, facts: header.facts.clone(), journal };
+        self.nothing_else(&fitted)?;
+        Ok((fitted, header))
+    }
+
+    /// Refuses what a model of this version would not be written with: fields and tensors that were not read mean something to
+    /// another version, and without them the answers may be others. What an older version did not write may be absent.
+    fn nothing_else<T: Stored>(&self, fitted: &Fitted<T>) -> Result<()> {
+        let strange = |what: &str, name: &str| {
+            let problem = format!("it has a {what} {} that this ordain does not write so", shown(name));
+            self.refusal.refuse(problem, "use the version of ordain that wrote it, or fit the model again")
+        };
+        let (held, own) = (serde_json::from_str(&self.header), serde_json::to_value(Header::of(fitted)));
+        let (Ok(Value::Object(mut held)), Ok(Value::Object(own))) = (held, own) else {
+            return Err(self.refusal.impossible());
+        };
+        held.retain(|name, _| name != "ordain" && name != "checksum");
+        if let Some((name, _)) = held.iter().find(|(name, value)| !own.get(*name).is_some_and(|own| within(value, own)))
+        {
+            return Err(strange("field", name));
+        }
+        let known = tensors_of(fitted).0;
+        let tensors = self.file.tensors();
+        let same = |name: &str, view: &TensorView| {
+            known.iter().any(|(own, dtype, bytes)| own == name && *dtype == view.dtype() && bytes == view.data())
+        };
+        match tensors.iter().find(|(name, view)| !same(name, view)) {
+            Some((name, _)) => Err(strange("tensor", name)),
+            None => Ok(()),
+        }
     }
 
     /// Refuses a method that there is not, a setting that the method has not, and a value that it would not take.

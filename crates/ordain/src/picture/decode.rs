@@ -1,7 +1,7 @@
 //! Pictures from the bytes of a file, within bounds.
 
 use super::Picture;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, one_line};
 use image::{ImageReader, Limits};
 use std::io::Cursor;
 use std::path::Path;
@@ -25,13 +25,16 @@ impl Picture {
         let refuse =
             |expected: &str, found: String| Error::Content { path: path.into(), expected: expected.into(), found };
         let readable = "a PNG, JPEG, GIF, BMP or WebP picture";
-        let open =
-            || ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|e| refuse(readable, e.to_string()));
+        let open = || {
+            ImageReader::new(Cursor::new(bytes))
+                .with_guessed_format()
+                .map_err(|e| refuse(readable, one_line(&e.to_string())))
+        };
         let head = open()?;
         if head.format().is_none() {
             return Err(refuse(readable, "other bytes".into()));
         }
-        let (width, height) = head.into_dimensions().map_err(|e| refuse(readable, e.to_string()))?;
+        let (width, height) = head.into_dimensions().map_err(|e| refuse(readable, one_line(&e.to_string())))?;
         if u64::from(width) * u64::from(height) > MOST_PIXELS || width.max(height) > MOST_SIDE {
             let expected = format!("a picture of at most {MOST_PIXELS} pixels; make it smaller");
             return Err(refuse(&expected, format!("{width} x {height}")));
@@ -42,7 +45,7 @@ impl Picture {
         limits.max_image_height = Some(MOST_SIDE);
         limits.max_alloc = Some(1 << 29);
         reader.limits(limits);
-        let image = reader.decode().map_err(|e| refuse(readable, e.to_string()))?.into_rgba8();
+        let image = reader.decode().map_err(|e| refuse(readable, one_line(&e.to_string())))?.into_rgba8();
         let on_white = |c: u8, alpha: u8| {
             let alpha = u32::from(alpha);
             ((u32::from(c) * alpha + 255 * (255 - alpha) + 127) / 255) as u8

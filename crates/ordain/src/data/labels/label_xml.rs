@@ -64,8 +64,12 @@ type Wrong = (usize, String);
 impl<'a> Scan<'a> {
     fn labels(mut self) -> std::result::Result<Vec<String>, Wrong> {
         let (mut names, mut open): (Vec<String>, Vec<&str>) = (vec![], vec![]);
+        let mut rooted = false;
         while let Some(next) = self.text[self.at..].find('<') {
             let start = self.at + next;
+            if open.is_empty() {
+                self.blank(start)?;
+            }
             self.at = start;
             let tag = &self.text[start..];
             let skipped = [("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>"), ("<!", ">")];
@@ -80,8 +84,15 @@ impl<'a> Scan<'a> {
                 self.space();
                 self.sign('>')?;
             } else {
+                if open.is_empty() && rooted {
+                    return Err((start, "the end of the file behind the tag that holds all others".into()));
+                }
+                rooted = true;
                 self.at += 1;
                 let name = self.word();
+                if name.is_empty() {
+                    return Err((start, "the name of a tag behind <".into()));
+                }
                 let (label, closed) = self.attributes()?;
                 if name.rsplit(':').next() == Some("label") {
                     names.push(label.ok_or((start, "<label name=\"…\">".to_owned()))?);
@@ -92,14 +103,23 @@ impl<'a> Scan<'a> {
             }
         }
         match open.last() {
-            None => Ok(names),
+            None => self.blank(self.text.len()).map(|()| names),
             Some(name) => Err((self.text.len(), format!("</{}>", short(name)))),
+        }
+    }
+
+    /// Refuses text between here and `end`: outside of all tags there are blanks alone.
+    fn blank(&self, end: usize) -> std::result::Result<(), Wrong> {
+        let text = &self.text[self.at..end];
+        match text.trim_start() {
+            "" => Ok(()),
+            rest => Err((end - rest.len(), "tags alone outside of the one that holds all others".into())),
         }
     }
 
     /// The value of the attribute `name`, where there is one, and whether the tag closes itself.
     fn attributes(&mut self) -> std::result::Result<(Option<String>, bool), Wrong> {
-        let mut found = None;
+        let (mut found, mut keys) = (None, vec![]);
         loop {
             self.space();
             if self.text[self.at..].starts_with("/>") {
@@ -110,10 +130,14 @@ impl<'a> Scan<'a> {
                 self.at += 1;
                 return Ok((found, false));
             }
-            let key = self.word();
+            let (before, key) = (self.at, self.word());
             if key.is_empty() {
                 return Err((self.at, "name=\"…\" or > in a tag".into()));
             }
+            if keys.contains(&key) {
+                return Err((before, format!("each attribute of a tag once, and {} stands twice", short(key))));
+            }
+            keys.push(key);
             self.space();
             self.sign('=')?;
             self.space();
@@ -124,6 +148,9 @@ impl<'a> Scan<'a> {
             let Some(len) = rest[1..].find(quote) else {
                 return Err((self.at, format!("a value that ends in {quote}")));
             };
+            if let Some(at) = rest[1..=len].find('<') {
+                return Err((self.at + 1 + at, "&lt; for a < in a value".into()));
+            }
             if key == "name" {
                 found = Some(decoded(&rest[1..=len]).map_err(|at| (self.at + 1 + at, "an XML entity".to_owned()))?);
             }
@@ -232,6 +259,17 @@ mod tests {
             ": expected each label name once, found \"a\" twice"
         );
         assert!(refusal("<labels></label>").contains("a closing tag"));
+        for (text, place, expected) in [
+            ("<l><label name='a'/></l><l><label name='b'/></l>", ":1:25:", "the end of the file"),
+            ("<l><label name='a'/></l>b", ":1:25:", "tags alone outside"),
+            ("x<l><label name='a'/></l>", ":1:1:", "tags alone outside"),
+            ("<l><label name='a' name='b'/></l>", ":1:20:", "each attribute of a tag once"),
+            ("<l><label name='a<b'/></l>", ":1:18:", "&lt; for a <"),
+            ("<l>< label name='a'/></l>", ":1:4:", "the name of a tag"),
+        ] {
+            let found = refusal(text);
+            assert!(found.starts_with(place) && found.contains(expected), "{text}: {found}");
+        }
         let found = refusal("<labels>\r\n<label name='a\u{1}b'/></labels>");
         assert!(found.starts_with(":2:15: expected text without control bytes"), "{found}");
     }

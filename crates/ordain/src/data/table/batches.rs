@@ -194,6 +194,7 @@ impl Batches {
 
     pub(in crate::data) fn next(&mut self) -> Result<Option<Row<'_>>> {
         if self.at == self.rows {
+            crate::data::room::check(&self.path)?;
             guarded(&self.path.clone(), || {
                 self.fetch()?;
                 self.fill()

@@ -68,6 +68,9 @@ struct Rows {
     cells: Vec<Range<usize>>,
 }
 
+/// The most columns of a table: a header of the longest line could name 67 million.
+const MOST_COLUMNS: usize = 1 << 20;
+
 /// What may cut a row into cells.
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 
@@ -82,8 +85,8 @@ pub(in crate::data) fn separator(text: &[u8], usual: u8) -> (u8, usize) {
         {
             return (*sign, from + line.len());
         }
-        if !bare.is_empty() || line.contains(&b'\t') {
-            break;
+        if !matches!(line, b"\n" | b"\r\n") {
+            break; // blanks and a CR alone are no empty line here either
         }
         from += line.len();
     }
@@ -140,6 +143,10 @@ pub(in crate::data) fn open(path: &Path, usual: u8) -> Result<(Cells, Vec<String
     let lines = memchr::memchr_iter(b'\n', &block[..at]).count();
     let mut rows = Rows { source, delimiter, block, at, line: 0, lines, plain: None, unquoted: vec![], cells: vec![] };
     rows.next()?;
+    if rows.cells.len() > MOST_COLUMNS {
+        let (expected, found) = (format!("at most {MOST_COLUMNS} columns"), rows.cells.len().to_string());
+        return Err(Error::Parse { path: path.into(), line: rows.line, column: 1, expected, found });
+    }
     let text = rows.text();
     if let Some((column, _)) =
         (1..).zip(&rows.cells).find(|(_, cell)| std::str::from_utf8(&text[(*cell).clone()]).is_err())

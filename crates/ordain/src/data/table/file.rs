@@ -6,7 +6,7 @@ use super::bounds::Bounds;
 use super::messages::{check_blocks, check_schema};
 use crate::data::packing::Packing;
 use crate::data::source::{is_stream, read_whole};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, one_line};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::reader::{FileReader, FileReaderBuilder};
 use arrow_schema::{ArrowError, Schema};
@@ -62,7 +62,7 @@ fn wrong(path: &Path, what: &str, error: &dyn std::fmt::Display) -> Error {
     Error::Content {
         path: path.into(),
         expected: what.into(),
-        found: format!("another, or a damaged one: {}", crate::data::strings::short(&text)),
+        found: format!("another, or a damaged one: {}", crate::data::strings::short(&one_line(&text))),
     }
 }
 
