@@ -156,10 +156,7 @@ fn no_other_test_looks_at_the_clock() {
     assert!(files.len() > 50);
     for (path, text) in files {
         let clock = CLOCK.iter().find(|(a, b)| text.contains(&format!("{a}::{b}")));
-        // damaged files have limits of time that count in `./check --speed` alone; answers have a date, a fixed one
-        let speed = ["/suite/speed/", "/cli/speed.rs", "/bad_input/suite.rs", "/bad_input/words.rs"]
-            .iter()
-            .any(|place| path.contains(place));
+        let speed = ["/suite/speed/", "/cli/speed.rs"].iter().any(|place| path.contains(place));
         assert!(speed || clock.is_none(), "{path} uses {clock:?}: measure in the tests of speed, wait for an event");
     }
 }

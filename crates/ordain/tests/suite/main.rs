@@ -1,7 +1,7 @@
 //! The tests of the library: one program, so that it is linked once. Each module is about one part; a new one is a file here and a line below.
 //!
 //! What needs more than a build is ignored: modules of [`speed`] measure time (`./check --speed`), other ignored tests need the data folder (`./check --data`).
-//! Tests that count allocations are in `tests/allocation`, damaged files in `tests/bad_input`. The number of random cases is `ORDAIN_CASES` per cent of the usual one.
+//! Tests that count allocations are in `tests/allocation`, damaged inputs in the crate `fuzz`. The number of random cases is `ORDAIN_CASES` per cent of the usual one.
 
 mod ask;
 mod assignment;

@@ -1,6 +1,12 @@
 //! Readers written the plain way, line by line with the standard library: what the files mean.
 
+pub(crate) mod arff;
+pub(crate) mod cells;
+pub(crate) mod labels;
+pub(crate) mod matches;
+
 use super::suite::{Check, ensure};
+use cells::Cells;
 use ordain::data::RankSet;
 use ordain::data::trec::{Judged, Run};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -168,75 +174,39 @@ fn marks_clash(numbers: &[String], delimiter: u8) -> bool {
     }
 }
 
-/// A table without quotes.
+/// A table of documents.
 pub(crate) fn table(text: &[u8], usual: u8, keep: bool) -> Rows {
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let mut lines: Vec<(usize, &[u8])> = (1..).zip(text.split(|&b| b == b'\n').map(trimmed)).collect();
-    lines.retain(|(_, line)| !line.is_empty());
-    let Some(((at, head), body)) = lines.split_first() else { return Err(0) };
-    let count = |sign: u8| head.iter().filter(|&&b| b == sign).count();
-    let delimiter = [b',', b';', b'\t'].into_iter().fold(usual, |a, b| if count(b) > count(a) { b } else { a });
-    let fields = |line: &[u8]| line.split(|&b| b == delimiter).map(<[u8]>::to_vec).collect::<Vec<_>>();
-    if has_control(head) || std::str::from_utf8(head).is_err() {
-        return Err(*at);
-    }
-    let name = |f: &Vec<u8>| String::from_utf8_lossy(f).trim_start_matches('\u{feff}').trim().to_owned();
-    let head: Vec<String> = fields(head).iter().map(name).collect();
-    let find = |names: &[&str], taken: &[Option<usize>]| {
-        let at = |name: &&str| head.iter().position(|h| h.eq_ignore_ascii_case(name));
-        names.iter().find_map(at).filter(|&j| !taken.contains(&Some(j)))
-    };
-    let query = find(&["qid", "query", "query_id", "group"], &[]);
-    let label = find(&["label", "relevance", "grade", "rel", "target"], &[query]);
-    let document = find(&["docid", "doc_id", "docno", "id"], &[query, label]);
-    let special = [label, document, find(&["weight"], &[query, label, document]), query];
+    let cells = Cells::parse(text, usual)?;
+    let query = cells.find(&["qid", "query", "query_id", "group"]);
+    let free = |at: Option<usize>, taken: &[Option<usize>]| at.filter(|&j| !taken.contains(&Some(j)));
+    let label = free(cells.find(&["label", "relevance", "grade", "rel", "target"]), &[query]);
+    let document = free(cells.find(&["docid", "doc_id", "docno", "id"]), &[query, label]);
+    let weight = free(cells.find(&["weight"]), &[query, label, document]);
+    let features = cells.others(&[label, document, weight, query]);
     let query = query.ok_or(0usize)?;
-    let marked = std::cell::RefCell::new(vec![]);
-    let with_point = |token: &[u8]| {
-        let text = String::from_utf8_lossy(token).into_owned();
-        if delimiter != b',' {
-            marked.borrow_mut().push(text.clone());
-            if text.matches(',').count() == 1 {
-                return text.replace(',', ".").into_bytes();
-            }
-        }
-        text.into_bytes()
-    };
-    let features: Vec<usize> = (0..head.len()).filter(|&j| !special.contains(&Some(j))).collect();
-    let names: BTreeSet<&String> = features.iter().map(|&j| &head[j]).collect();
-    let all: BTreeSet<&String> = head.iter().collect();
-    if all.len() < head.len() || names.len() < features.len() || features.is_empty() || body.is_empty() {
+    let all: BTreeSet<&String> = cells.head.iter().collect();
+    if all.len() < cells.head.len() || features.is_empty() || cells.rows.is_empty() {
         return Err(0);
     }
     let mut rows = vec![];
-    for (at, line) in body {
-        let fields: Vec<Vec<u8>> = fields(line).iter().map(|f| f.trim_ascii().to_vec()).collect();
+    for (at, fields) in &cells.rows {
         let readable = |j: usize| std::str::from_utf8(&fields[j]).is_ok();
-        if fields.len() != head.len() || fields[query].is_empty() || has_control(line) {
+        if fields.len() != cells.head.len() || fields[query].is_empty() || !document.is_none_or(readable) {
             return Err(*at);
         }
-        if !special[1].is_none_or(readable) {
-            return Err(*at);
-        }
-        let numeric = |j: Option<usize>| j.map(|j| number(&with_point(&fields[j])).ok_or(*at)).transpose();
-        let (grade, weight) = (numeric(special[0])?, numeric(special[2])?);
+        let numeric = |j: Option<usize>| j.map(|j| cells.number(&fields[j]).ok_or(*at)).transpose();
+        let (grade, weight) = (numeric(label)?, numeric(weight)?);
         if weight.is_some_and(|w| w < 0.0) {
             return Err(*at);
         }
         let mut row = Row { grade, weight, query: fields[query].clone(), ..Row::default() };
-        row.document = special[1].map(|j| fields[j].clone());
+        row.document = document.map(|j| fields[j].clone());
         for (&j, id) in features.iter().zip(1..) {
-            let x = match fields[j].to_ascii_lowercase().as_slice() {
-                b"true" => Some(1.0),
-                b"false" => Some(0.0),
-                b"" | b"null" | b"nan" => value(&fields[j], keep),
-                _ => value(&with_point(&fields[j]), keep),
-            };
-            row.values.insert(id, x.ok_or(*at)?);
+            row.values.insert(id, cells.feature(&fields[j], keep).ok_or(*at)?);
         }
         rows.push(row);
     }
-    if marks_clash(&marked.borrow(), delimiter) {
+    if cells.broken || !cells.marks_are_clear() {
         return Err(0);
     }
     Ok(rows)

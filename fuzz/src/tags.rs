@@ -1,16 +1,15 @@
-//! Damaged files of items with labels.
+//! Damaged files of items with labels. Plain readers say what those that are taken hold.
 
 use super::memory;
 use super::mutate;
+use super::plain::{arff, labels};
 use super::readers::allowed;
-use super::suite::{Suite, clear, clear_message, cut, damage, ensure};
+use super::suite::{Check, Suite, clear, damage, ensure};
 use ordain::data::{LabelReading, LabelSet, Missing, is_labels, read_labels, write_labels};
 use ordain::random::Random;
 use std::fs;
 use std::path::Path;
 
-/// Cases of one kind of file.
-const CASES: usize = 700;
 const XML: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<labels xmlns=\"x\">\n<label name=\"sea\"></label>\n\
                    <!-- two -->\n<label name=\"blue &amp; sky\"><label name='sun'/></label>\n</labels>\n";
 
@@ -74,7 +73,7 @@ fn seeds() -> Vec<Seed> {
 }
 
 /// What was read holds together, and what is written of it is read again.
-fn sound(set: &LabelSet, name: &str, folder: &Path, missing: Missing) -> super::suite::Check {
+fn sound(set: &LabelSet, name: &str, folder: &Path, missing: Missing) -> Check {
     let all = set.all();
     ensure!(!set.is_empty() && set.features.cols() == set.columns.names.len(), "an empty set", "{name}");
     ensure!(set.label_counts(&all).len() == set.labels.len(), "wrong counts", "{name}");
@@ -115,7 +114,24 @@ fn sound(set: &LabelSet, name: &str, folder: &Path, missing: Missing) -> super::
     Ok(())
 }
 
-/// One file and the one beside it: read, and what is read is sound.
+/// What was read is what the plain readers find.
+fn judged(set: &LabelSet, name: &str, text: &[u8], beside: Option<&[u8]>, columns: Option<&str>, keep: bool) -> Check {
+    let truth = match name.rsplit('.').next() {
+        Some("arff") => labels::xml(beside.unwrap_or(b"")).and_then(|names| arff::arff(text, &names, keep)),
+        Some("csv") => labels::table(text, b',', columns, keep),
+        Some("tsv") => labels::table(text, b'\t', columns, keep),
+        _ => match beside {
+            None => labels::text(text, None, keep),
+            Some(names) => labels::names(names).and_then(|names| labels::text(text, Some(&names), keep)),
+        },
+    };
+    match truth {
+        Some(items) => labels::same(set, &items),
+        None => Err(("what is wrong was read".into(), format!("{} items of {name}", set.len()))),
+    }
+}
+
+/// One file and the one beside it: read, judged, and what is read is sound.
 fn case(
     suite: &mut Suite,
     (name, text): (&str, &[u8]),
@@ -139,7 +155,10 @@ fn case(
         ensure!(peak <= allowed(size), "too much memory", "{peak} bytes for {size}");
         is_labels(&path);
         match read {
-            Ok((set, _)) => sound(&set, name, &folder, missing).map(|()| true),
+            Ok((set, _)) => {
+                judged(&set, name, text, beside.map(|(_, text)| text), labels, missing != Missing::Error)?;
+                sound(&set, name, &folder, missing).map(|()| true)
+            }
             Err(error) => {
                 let files = [(&*other, beside.map_or(&b""[..], |(_, text)| text)), (&*path, text)];
                 clear(&error, &files).map(|()| false)
@@ -152,40 +171,34 @@ fn case(
     outcome == Some(true)
 }
 
-#[test]
-fn damaged_tags() {
-    let mut suite = Suite::new();
-    let (mut read, mut whole) = (0, true);
-    for (n, (name, text, beside, labels)) in seeds().iter().enumerate() {
-        let mut random = damage(300 + n as u64);
+/// Data files.
+pub(crate) fn damaged_tags(suite: &mut Suite, inputs: usize) {
+    let (seeds, mut random) = (seeds(), damage(300));
+    for (name, text, beside, labels) in &seeds {
         let beside = beside.map(|(name, text)| (name, text.as_bytes()));
-        whole &= case(&mut suite, (name, text.as_bytes()), beside, *labels, "whole", 1);
-        for turn in 0..CASES {
-            let (text, told) = mutate::text(text.as_bytes(), &mut random);
-            read += usize::from(case(&mut suite, (name, &text), beside, *labels, &told, turn));
-        }
+        assert!(case(suite, (name, text.as_bytes()), beside, *labels, "whole", 1), "{name} is not read");
     }
-    let cases = suite.cases;
-    suite.finish();
-    assert!(whole && read > cases / 4, "{read} of {cases} were read");
+    for turn in 0..inputs {
+        let (name, text, beside, labels) = &seeds[turn % seeds.len()];
+        let beside = beside.map(|(name, text)| (name, text.as_bytes()));
+        let (text, told) = mutate::text(text.as_bytes(), &mut random);
+        case(suite, (name, &text), beside, *labels, &told, turn / seeds.len());
+    }
 }
 
-#[test]
-fn damaged_names_of_labels() {
-    let mut suite = Suite::new();
-    let mut read = 0;
-    for (n, (name, text, beside, labels)) in seeds().iter().enumerate() {
-        let Some((file, names)) = beside else { continue };
-        let mut random = damage(400 + n as u64);
-        for turn in 0..CASES {
-            let (names, told) = mutate::text(names.as_bytes(), &mut random);
-            read += usize::from(case(&mut suite, (name, text.as_bytes()), Some((file, &names)), *labels, &told, turn));
-        }
+/// Lists of labels beside them: XML and names.
+pub(crate) fn damaged_names(suite: &mut Suite, inputs: usize) {
+    let seeds: Vec<Seed> = seeds().into_iter().filter(|seed| seed.2.is_some()).collect();
+    let mut random = damage(400);
+    for turn in 0..inputs {
+        let (name, text, beside, labels) = &seeds[turn % seeds.len()];
+        let (file, names) = beside.expect("a list");
+        let (names, told) = mutate::text(names.as_bytes(), &mut random);
+        case(suite, (name, text.as_bytes()), Some((file, &names)), *labels, &told, turn / seeds.len());
     }
-    suite.finish();
-    assert!(read > 100, "{read} were read");
 }
 
+#[cfg(test)]
 #[test]
 fn strange_labels_option() {
     let mut suite = Suite::new();
@@ -197,10 +210,10 @@ fn strange_labels_option() {
             if let Err(error) = read_labels(&[vec![path.clone()]], &reading) {
                 let message = error.to_string();
                 ensure!(
-                    message.starts_with("labels: ") || clear_message(&error, &path).is_ok(),
+                    message.starts_with("labels: ") || super::suite::clear_message(&error, &path).is_ok(),
                     "unclear",
                     "{}",
-                    cut(&message, 200)
+                    super::suite::cut(&message, 200)
                 );
             }
             Ok(())

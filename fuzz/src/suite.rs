@@ -1,11 +1,13 @@
-//! Runs cases one after another and keeps what went wrong: the first case of each kind of failure, and their number.
+//! Runs inputs one after another and keeps what went wrong: the first input of each kind of failure, and their number.
 
 use ordain::Error;
 use ordain::random::Random;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -30,8 +32,9 @@ pub(crate) use ensure;
 static TURN: Mutex<()> = Mutex::new(());
 static NOW: Mutex<Option<(Instant, String)>> = Mutex::new(None);
 static CAUGHT: Mutex<String> = Mutex::new(String::new());
-/// Errors that were looked at: each is an input that was refused.
-static REFUSED: AtomicUsize = AtomicUsize::new(0);
+/// Errors that were looked at.
+static ERRORS: AtomicUsize = AtomicUsize::new(0);
+static SEED: AtomicU64 = AtomicU64::new(0);
 static INSIDE: AtomicBool = AtomicBool::new(false);
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -57,11 +60,11 @@ impl Suite {
         let turn = locked(&TURN);
         // in memory where there is such a folder: each file that is written is synced to its disk
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder for files");
-        let refused = REFUSED.load(Ordering::SeqCst);
-        Self { failures: BTreeMap::new(), cases: 0, folder, limit: CASE, refused, _turn: turn }
+        Self { failures: BTreeMap::new(), cases: 0, folder, limit: CASE, refused: 0, _turn: turn }
     }
 
     /// A suite of larger cases.
+    #[cfg(test)]
     pub(crate) fn with_limit(seconds: u64) -> Self {
         Self { limit: Duration::from_secs(seconds), ..Self::new() }
     }
@@ -74,6 +77,7 @@ impl Suite {
     /// Runs one case. `input` is shown where it fails.
     pub(crate) fn run<T>(&mut self, name: &str, input: &[u8], work: impl FnOnce() -> Check<T>) -> Option<T> {
         self.cases += 1;
+        let errors = ERRORS.load(Ordering::SeqCst);
         let start = Instant::now();
         *locked(&NOW) = Some((start, name.to_owned()));
         INSIDE.store(true, Ordering::SeqCst);
@@ -81,6 +85,7 @@ impl Suite {
         INSIDE.store(false, Ordering::SeqCst);
         *locked(&NOW) = None;
         let taken = start.elapsed();
+        self.refused += usize::from(ERRORS.load(Ordering::SeqCst) > errors);
         if taken > self.limit && limits() {
             self.fail(format!("slower than {:?}", self.limit), format!("{name}: {taken:.2?}"), input);
         }
@@ -104,21 +109,66 @@ impl Suite {
         *count += 1;
     }
 
-    /// Ends the suite: no case may have failed.
-    #[allow(clippy::print_stdout)] // the counts are what a soak is for
+    /// Ends a suite of single cases.
+    #[cfg(test)]
     pub(crate) fn finish(self) {
-        let (tried, refused) = (self.cases, REFUSED.load(Ordering::SeqCst) - self.refused);
-        println!("inputs: tried {tried} refused {refused} accepted {}", tried.saturating_sub(refused));
+        self.counts("cases");
+    }
+
+    /// Ends the suite: no input may have failed.
+    pub(crate) fn counts(self, name: &str) -> Counts {
         let list = self.failures.iter().map(|(kind, (count, first))| format!("{count} × {kind}\n    first: {first}\n"));
         let list: String = list.collect();
-        assert!(self.failures.is_empty(), "{} kinds of failure in {} cases\n{list}", self.failures.len(), self.cases);
+        let kinds = self.failures.len();
+        assert!(self.failures.is_empty(), "{name}: {kinds} kinds of failure in {} inputs\n{list}", self.cases);
+        Counts { tried: self.cases, refused: self.refused, accepted: self.cases - self.refused }
     }
 }
 
-/// A generator of damage. `ORDAIN_SOAK` is another seed for all of them: `./check --soak` counts it up.
+/// What became of some inputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) tried: usize,
+    pub(crate) refused: usize,
+    pub(crate) accepted: usize,
+}
+
+impl Counts {
+    /// As it is shown.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let ["tried", tried, "refused", refused, "accepted", accepted] = words[..] else { return None };
+        Some(Self { tried: tried.parse().ok()?, refused: refused.parse().ok()?, accepted: accepted.parse().ok()? })
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "tried {} refused {} accepted {}", self.tried, self.refused, self.accepted)
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.tried += other.tried;
+        self.refused += other.refused;
+        self.accepted += other.accepted;
+    }
+}
+
+/// Another seed for all damage from here on.
+pub(crate) fn set_seed(seed: u64) {
+    SEED.store(seed, Ordering::SeqCst);
+}
+
+/// A generator of damage.
 pub(crate) fn damage(seed: u64) -> Random {
-    let soak: u64 = std::env::var("ORDAIN_SOAK").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-    Random::new(seed + 10_000 * soak)
+    Random::new(seed + 10_000 * SEED.load(Ordering::SeqCst))
+}
+
+/// Counts an input as refused, where its error is looked at by nothing below.
+pub(crate) fn refused() {
+    ERRORS.fetch_add(1, Ordering::SeqCst);
 }
 
 /// Whether limits of time count.
@@ -131,8 +181,11 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     text.chars().take(most).collect()
 }
 
-/// Notes what a panic says, and ends the run where a case hangs.
+/// Notes what a panic says.
 fn watch() {
+    if limits() {
+        watch_for_hangs();
+    }
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let usual = std::panic::take_hook();
@@ -143,16 +196,20 @@ fn watch() {
                 usual(info);
             }
         }));
-        if !limits() {
-            return;
-        }
+    });
+}
+
+/// Ends the run where an input hangs. Tests do without, but for those of speed: on a busy machine any input may take long.
+pub(crate) fn watch_for_hangs() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
         std::thread::spawn(|| {
             loop {
                 std::thread::sleep(Duration::from_millis(500));
                 if let Some((start, name)) = &*locked(&NOW)
                     && start.elapsed() > HANG
                 {
-                    eprintln!("this case hangs: {name}");
+                    eprintln!("this input hangs: {name}");
                     std::process::exit(101);
                 }
             }
@@ -162,7 +219,7 @@ fn watch() {
 
 /// The message of an error is clear: it is short, without control characters, and names the file.
 pub(crate) fn clear_message(error: &Error, path: &Path) -> Check {
-    REFUSED.fetch_add(1, Ordering::SeqCst);
+    refused();
     let message = error.to_string();
     ensure!(message.len() < 1000, "error message too long", "{} bytes: {}", message.len(), cut(&message, 200));
     ensure!(!message.contains(char::is_control), "error message with control characters", "{message:?}");

@@ -13,8 +13,6 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Cases of one kind of file.
-const CASES: usize = 1000;
 const MISSING: [Missing; 3] = [Missing::Error, Missing::Zero, Missing::Mean];
 
 /// The most memory that a reader may take: two blocks of 8 MB, what is carried from one to the next and the pieces of
@@ -113,12 +111,11 @@ fn seeds() -> Vec<(&'static str, String, Option<&'static str>)> {
 }
 
 /// What a file means by its name.
-fn truth(name: &str, text: &[u8], sizes: Option<&[u8]>, keep: bool) -> Option<Rows> {
+fn truth(name: &str, text: &[u8], sizes: Option<&[u8]>, keep: bool) -> Rows {
     match name.rsplit('.').next() {
-        Some("csv" | "tsv") if text.contains(&b'"') => None,
-        Some("csv") => Some(plain::table(text, b',', keep)),
-        Some("tsv") => Some(plain::table(text, b'\t', keep)),
-        _ => Some(plain::letor(text, sizes, keep)),
+        Some("csv") => plain::table(text, b',', keep),
+        Some("tsv") => plain::table(text, b'\t', keep),
+        _ => plain::letor(text, sizes, keep),
     }
 }
 
@@ -143,39 +140,41 @@ pub(crate) fn case(
     let outcome = suite.run(&format!("{name} {turn} ({told})"), text, || {
         let read = read(&path, missing, text.len())?;
         let files = [(&*beside, sizes.map_or(&b""[..], |(_, text)| text)), (&*path, text)];
-        let set = match (truth, read) {
-            (Some(truth), read) => judged(read, &truth, &files)?,
-            (None, Err(error)) => clear(&error, &files).map(|()| None)?,
-            (None, Ok(set)) => Some(set),
-        };
+        let set = judged(read, &truth, &files)?;
         set.map(|set| pipeline::all(&set, missing, turn, &folder)).transpose()
     });
     outcome.flatten().is_some()
 }
 
-#[test]
-fn damaged_text() {
-    let mut suite = Suite::new();
-    let (mut read, mut whole) = (0, true);
-    for (n, (name, text, ending)) in seeds().iter().enumerate() {
-        let mut random = damage(100 + n as u64);
-        let sizes = ending.map(|ending| (ending, &b"3\n4\n2\n3\n"[..]));
-        whole &= case(&mut suite, name, "whole", text.as_bytes(), sizes, 0);
-        for turn in 0..CASES {
-            let (text, told) = mutate::text(text.as_bytes(), &mut random);
-            read += usize::from(case(&mut suite, name, &told, &text, sizes, turn));
-        }
+/// Text and tables of rankings.
+pub(crate) fn damaged_text(suite: &mut Suite, inputs: usize) {
+    let (seeds, mut random) = (seeds(), damage(100));
+    let sizes = |ending: &Option<&'static str>| ending.map(|ending| (ending, &b"3\n4\n2\n3\n"[..]));
+    for (name, text, ending) in &seeds {
+        assert!(case(suite, name, "whole", text.as_bytes(), sizes(ending), 0), "{name} is not read");
     }
-    let cases = suite.cases;
-    suite.finish();
-    // damage that nothing survives would test the readers alone
-    assert!(whole && read > cases / 4, "{read} of {cases} were read");
+    for turn in 0..inputs {
+        let (name, text, ending) = &seeds[turn % seeds.len()];
+        let (text, told) = mutate::text(text.as_bytes(), &mut random);
+        case(suite, name, &told, &text, sizes(ending), turn / seeds.len());
+    }
 }
 
-#[test]
-fn damaged_sizes() {
-    let mut suite = Suite::new();
+/// Sizes of queries beside text without ids.
+pub(crate) fn damaged_sizes(suite: &mut Suite, inputs: usize) {
     let mut random = damage(200);
+    let text = letor(4, false, dense);
+    for turn in 0..inputs {
+        let (sizes, told) = mutate::text(b"3\n4\n2\n3\n", &mut random);
+        let told = format!("{told}: {}", cut(&sizes.escape_ascii().to_string(), 60));
+        case(suite, "loose.txt", &told, text.as_bytes(), Some((".query", &sizes)), turn);
+    }
+}
+
+#[cfg(test)]
+#[test]
+fn sizes_of_every_kind() {
+    let mut suite = Suite::new();
     let text = letor(4, false, dense);
     let whole: [&[u8]; 14] = [
         b"",
@@ -194,19 +193,8 @@ fn damaged_sizes() {
         b"3\r4\r2\r3\r",
     ];
     for (turn, sizes) in whole.iter().enumerate() {
-        case(
-            &mut suite,
-            "loose.txt",
-            &sizes.escape_ascii().to_string(),
-            text.as_bytes(),
-            Some((".query", sizes)),
-            turn,
-        );
-    }
-    for turn in 0..CASES {
-        let (sizes, told) = mutate::text(b"3\n4\n2\n3\n", &mut random);
-        let told = format!("{told}: {}", cut(&sizes.escape_ascii().to_string(), 60));
-        case(&mut suite, "loose.txt", &told, text.as_bytes(), Some((".query", &sizes)), turn);
+        let told = sizes.escape_ascii().to_string();
+        case(&mut suite, "loose.txt", &told, text.as_bytes(), Some((".query", sizes)), turn);
     }
     suite.finish();
 }
@@ -217,55 +205,52 @@ fn packed(path: &Path, text: &[u8]) -> Vec<u8> {
     fs::read(path).expect("a file")
 }
 
-#[test]
-fn damaged_packing() {
-    let mut suite = Suite::new();
+/// Damage to packed bytes: refused, or the rows as they were.
+pub(crate) fn damaged_packing(suite: &mut Suite, inputs: usize) {
     let mut random = damage(300);
-    for (name, text, _) in seeds().iter().filter(|(_, _, sizes)| sizes.is_none()) {
+    let mut all = vec![];
+    for (name, text, _) in seeds().into_iter().filter(|(_, _, sizes)| sizes.is_none()) {
         for ending in [".gz", ".zst"] {
             let path = suite.path(&format!("{name}{ending}"));
             let whole = packed(&path, text.as_bytes());
-            let truth = truth(name, text.as_bytes(), None, false).expect("text without quotes");
-            for turn in 0..CASES {
-                let (bytes, told) = mutate::binary(&whole, &mut random);
-                fs::write(&path, &bytes).expect("a file");
-                suite.run(&format!("{name}{ending} {turn} ({told})"), &bytes, || {
-                    let read = read(&path, Missing::Error, text.len() + bytes.len())?;
-                    match read {
-                        Ok(set) => plain::same(&set, truth.as_ref().expect("a right file"))
-                            .map_err(|(kind, detail)| (format!("damaged {ending} read with {kind}"), detail)),
-                        Err(error) => clear_message(&error, &path),
-                    }
-                });
-            }
+            let truth = truth(name, text.as_bytes(), None, false).ok().expect("a right file");
+            all.push((path, whole, truth, text.len(), ending));
         }
     }
-    suite.finish();
+    for turn in 0..inputs {
+        let (path, whole, truth, size, ending) = &all[turn % all.len()];
+        let (bytes, told) = mutate::binary(whole, &mut random);
+        fs::write(path, &bytes).expect("a file");
+        suite.run(&format!("{} {turn} ({told})", path.display()), &bytes, || {
+            match read(path, Missing::Error, size + bytes.len())? {
+                Ok(set) => plain::same(&set, truth)
+                    .map_err(|(kind, detail)| (format!("damaged {ending} read with {kind}"), detail)),
+                Err(error) => clear_message(&error, path),
+            }
+        });
+    }
 }
 
 /// Damaged text inside of a whole packing.
-#[test]
-fn packed_damage() {
-    let mut suite = Suite::new();
+pub(crate) fn packed_damage(suite: &mut Suite, inputs: usize) {
     let mut random = damage(400);
-    for (n, (name, text, _)) in seeds().iter().filter(|(_, _, sizes)| sizes.is_none()).enumerate() {
-        let path = suite.path(&format!("{name}{}", [".gz", ".zst"][n % 2]));
-        for turn in 0..CASES / 4 {
-            let (text, told) = mutate::text(text.as_bytes(), &mut random);
-            packed(&path, &text);
-            let Some(truth) = truth(name, &text, None, turn % 2 == 1) else { continue };
-            suite.run(&format!("{name} packed {turn} ({told})"), &text, || {
-                let read = read(&path, MISSING[turn % 2], text.len())?;
-                judged(read, &truth, &[(&path, &text)]).map(|_| ())
-            });
-        }
+    let seeds: Vec<_> = seeds().into_iter().filter(|(_, _, sizes)| sizes.is_none()).collect();
+    for turn in 0..inputs {
+        let (name, text, _) = &seeds[turn % seeds.len()];
+        let path = suite.path(&format!("{name}{}", [".gz", ".zst"][turn % seeds.len() % 2]));
+        let (text, told) = mutate::text(text.as_bytes(), &mut random);
+        packed(&path, &text);
+        let keep = turn / seeds.len() % 2;
+        let truth = truth(name, &text, None, keep == 1);
+        suite.run(&format!("{name} packed {turn} ({told})"), &text, || {
+            let read = read(&path, MISSING[keep], text.len())?;
+            judged(read, &truth, &[(&path, &text)]).map(|_| ())
+        });
     }
-    suite.finish();
 }
 
-#[test]
-fn damaged_runs() {
-    let mut suite = Suite::new();
+/// Runs and judgements, as trec_eval reads them.
+pub(crate) fn damaged_runs(suite: &mut Suite, inputs: usize) {
     let mut random = damage(500);
     let (mut run, mut qrels) = (String::new(), String::new());
     for i in 0..12 {
@@ -276,7 +261,7 @@ fn damaged_runs() {
     }
     let paths: [PathBuf; 2] = [suite.path("a.run"), suite.path("a.qrels")];
     let whole: [&[u8]; 8] = [b"", b"\n \n\n", b"\xef\xbb\xbf", b"# nothing\n", b"\0", b"\xff\n", b"1 0 a 1\n", b"\r\r"];
-    for turn in 0..2 * CASES {
+    for turn in 0..inputs {
         let which = turn % 2;
         let mut texts = [run.clone().into_bytes(), qrels.clone().into_bytes()];
         let (damaged, told) = match whole.get(turn / 2) {
@@ -308,5 +293,4 @@ fn damaged_runs() {
             }
         });
     }
-    suite.finish();
 }

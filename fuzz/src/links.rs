@@ -1,0 +1,151 @@
+//! Damaged tables beside the data: pairs of documents, known places, known pairs of records, and records themselves.
+
+use super::memory;
+use super::mutate;
+use super::plain::cells::{Cells, word};
+use super::plain::matches as plain;
+use super::readers::allowed;
+use super::suite::{Check, Suite, clear, damage, ensure};
+use ordain::Result;
+use ordain::data::{RankReading, RankSet, Records, read_rank, read_records};
+use ordain::link::read_known;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+/// Two queries of six documents each.
+fn data() -> String {
+    let mut text = "label,qid,docid,x\n".to_owned();
+    for row in 0..12 {
+        writeln!(text, "{},q{},d{},{}", row % 3, row / 6, row % 6, row).expect("text");
+    }
+    text
+}
+
+fn links() -> String {
+    let mut text = "qid,doc_a,doc_b,near,far\n".to_owned();
+    for (at, (a, b)) in [(0, 1), (2, 1), (5, 3), (4, 0), (3, 2)].into_iter().enumerate() {
+        writeln!(text, "q{},d{a},d{b},{},{:.3}", at % 2, at, (at as f64).sin()).expect("text");
+    }
+    text
+}
+
+/// Damages a table that is read into something; `judge` says whether it is the right thing.
+fn tables<T>(
+    suite: &mut Suite,
+    inputs: usize,
+    (seed, name, whole): (u64, &str, &str),
+    read: impl Fn(&Path) -> Result<T>,
+    judge: impl Fn(&T, &[u8]) -> Check,
+) {
+    let (path, mut random) = (suite.path(name), damage(seed));
+    for turn in 0..=inputs {
+        let (text, told) = match turn {
+            0 => (whole.as_bytes().to_vec(), "whole".to_owned()),
+            _ => mutate::text(whole.as_bytes(), &mut random),
+        };
+        fs::write(&path, &text).expect("a file");
+        let taken = suite.run(&format!("{name} {turn} ({told})"), &text, || {
+            let (outcome, peak) = memory::peak(|| read(&path));
+            ensure!(peak <= allowed(text.len()), "too much memory", "{peak} bytes for {}", text.len());
+            match outcome {
+                Ok(read) => judge(&read, &text).map(|()| true),
+                Err(error) => clear(&error, &[(&path, &text)]).map(|()| false),
+            }
+        });
+        assert!(turn > 0 || taken == Some(true), "the whole {name} is not read");
+    }
+}
+
+/// Data with something beside them.
+fn beside<R: Fn(&Path) -> RankReading>(suite: &Suite, reading: R) -> impl Fn(&Path) -> Result<RankSet> + use<R> {
+    let data_path = suite.path("data.csv");
+    fs::write(&data_path, data()).expect("a file");
+    move |path| read_rank(&[vec![data_path.clone()]], &reading(path)).map(|(set, _)| set)
+}
+
+/// Pairs of documents with features.
+pub(crate) fn damaged_links(suite: &mut Suite, inputs: usize) {
+    let read = beside(suite, |path| RankReading { links: Some(path.into()), ..RankReading::default() });
+    tables(suite, inputs, (77, "links.csv", &links()), read, |set, text| {
+        let Some(pairs) = set.pairs() else { return Err(("no pairs".into(), String::new())) };
+        let all = (0..set.len()).flat_map(|q| pairs.of(set.span(q)));
+        let all: Vec<(usize, usize, Vec<f64>)> = all.map(|(a, b, z)| (a, b, z.to_vec())).collect();
+        ensure!(all.len() == pairs.len(), "pairs are lost", "{} of {}", all.len(), pairs.len());
+        match plain::links(text, set) {
+            None => Err(("what is wrong was read".into(), format!("{all:?}"))),
+            Some((names, truth)) => {
+                ensure!(names == pairs.names(), "other features", "{:?}, not {names:?}", pairs.names());
+                ensure!(all == truth, "other pairs", "{all:?}, not {truth:?}");
+                Ok(())
+            }
+        }
+    });
+}
+
+/// Known places.
+pub(crate) fn damaged_pins(suite: &mut Suite, inputs: usize) {
+    let read = beside(suite, |path| RankReading { pins: Some(path.into()), ..RankReading::default() });
+    let whole = "qid,docid,place,why\nq0,d1,1,x\nq0,d2,3,\nq1,d5,6,y\nq1,#1,2,z\n";
+    tables(suite, inputs, (78, "pins.csv", whole), read, |set, text| {
+        let Some(truth) = plain::pins(text, set) else { return Err(("what is wrong was read".into(), String::new())) };
+        for row in 0..set.rows() {
+            let (found, right) = (set.pinned(row), truth.get(&row).copied());
+            ensure!(found == right, "another place", "row {row}: {found:?}, not {right:?}");
+        }
+        Ok(())
+    });
+}
+
+fn people(side: &str) -> Records {
+    let ids: Vec<String> = (0..6).map(|k| format!("{side}{k}")).collect();
+    let names = ids.iter().map(|id| Some(format!("name of {id}").into())).collect();
+    Records::new(ids, vec![("name".into(), names)]).expect("records")
+}
+
+/// Pairs of records that are known to belong together.
+pub(crate) fn damaged_known(suite: &mut Suite, inputs: usize) {
+    let (left, right) = (people("a"), people("b"));
+    let whole = "left,right,matched\na0,b0,1\na1,b3,0\na2,b2,1\na3,b1,\na4,b4,0\n";
+    let read = |path: &Path| read_known(path, &left, &right);
+    tables(suite, inputs, (79, "known.csv", whole), read, |pairs, text| {
+        let truth = plain::known(text);
+        ensure!(truth.as_ref() == Some(pairs), "other pairs", "{pairs:?}, not {truth:?}");
+        Ok(())
+    });
+}
+
+/// Records to be linked.
+pub(crate) fn damaged_records(suite: &mut Suite, inputs: usize) {
+    let whole =
+        "id,given,surname,year\n1,Ann,Ashford,1975\n2,,Oakley,\n3,\"Eve, Mae\",\"O\"\"Neil\",1980\n4,Jo,Birch,1991\n";
+    let read = |path: &Path| read_records(path, "id");
+    tables(suite, inputs, (80, "records.csv", whole), read, |records, text| {
+        let truth = || {
+            let cells = Cells::whole(text, b',')?;
+            let id = cells.head.iter().position(|name| name == "id")?;
+            let mut rows = vec![];
+            for (_, row) in &cells.rows {
+                rows.push(row.iter().map(|cell| word(cell)).collect::<Option<Vec<String>>>()?);
+            }
+            Some((cells.head.clone(), id, rows))
+        };
+        let Some((head, id, rows)) = truth() else { return Err(("what is wrong was read".into(), String::new())) };
+        ensure!(rows.len() == records.len(), "other rows", "{} for {}", records.len(), rows.len());
+        for (n, row) in rows.iter().enumerate() {
+            ensure!(records.ids[n] == row[id] && !row[id].is_empty(), "another id", "{:?}", records.ids[n]);
+            ensure!(!records.ids[..n].contains(&row[id]), "an id twice", "{:?}", row[id]);
+            for (j, name) in head.iter().enumerate().filter(|(j, _)| *j != id) {
+                let Some(values) = records.field(name) else { return Err(("a field is lost".into(), name.clone())) };
+                ensure!(
+                    values[n].as_deref().unwrap_or("") == row[j],
+                    "another value",
+                    "{:?} for {:?}",
+                    values[n],
+                    row[j]
+                );
+            }
+        }
+        Ok(())
+    });
+}

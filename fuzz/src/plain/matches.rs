@@ -1,0 +1,288 @@
+//! Problems of matching, pairs of documents, pins and known pairs, out of plain tables.
+
+use super::cells::{Cells, word};
+use crate::suite::{Check, ensure};
+use ordain::data::{Cloud, MatchSet, PointFeature, Problem, RankSet, Truth};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A problem with its features, edge by edge.
+pub(crate) type Whole = Vec<(Problem, Vec<Vec<f32>>)>;
+
+/// The place of an id in a list, at the end of which it is put if it is new.
+fn place(list: &mut Vec<String>, id: &str) -> usize {
+    list.iter().position(|own| own == id).unwrap_or_else(|| {
+        list.push(id.to_owned());
+        list.len() - 1
+    })
+}
+
+fn distinct(names: &[String]) -> bool {
+    names.iter().collect::<BTreeSet<_>>().len() == names.len()
+}
+
+/// A word that is not empty.
+fn id(cell: &[u8]) -> Option<String> {
+    word(cell).filter(|word| !word.is_empty())
+}
+
+fn truth(cell: &[u8]) -> Option<Truth> {
+    match String::from_utf8_lossy(cell).to_ascii_lowercase().as_str() {
+        "" => Some(Truth::Unknown),
+        "0" | "0.0" | "false" => Some(Truth::No),
+        "1" | "1.0" | "true" => Some(Truth::Yes),
+        _ => None,
+    }
+}
+
+/// A table of edges: names of the features, and the problems.
+pub(crate) fn edges(text: &[u8], usual: u8, keep: bool) -> Option<(Vec<String>, Whole)> {
+    let cells = Cells::whole(text, usual)?;
+    let special = ["problem", "left", "right", "matched"].map(|name| cells.find(&[name]));
+    let [problem, left, right, matched] = special;
+    let (left, right) = (left?, right?);
+    let features = cells.others(&special);
+    let names: Vec<String> = features.iter().map(|&j| cells.head[j].clone()).collect();
+    if !distinct(&cells.head) || names.is_empty() || cells.rows.is_empty() {
+        return None;
+    }
+    type Edges = BTreeMap<(u32, u32), (Truth, Vec<f32>)>;
+    let mut all: Vec<(Problem, Edges)> = vec![];
+    for (_, row) in &cells.rows {
+        let name = problem.map_or(Some("1".to_owned()), |j| id(&row[j]))?;
+        let at = all.iter().position(|(own, _)| own.name == name).unwrap_or_else(|| {
+            all.push((Problem { name: name.clone(), ..Problem::default() }, Edges::new()));
+            all.len() - 1
+        });
+        let (own, edges) = &mut all[at];
+        let ends = (place(&mut own.left, &id(&row[left])?) as u32, place(&mut own.right, &id(&row[right])?) as u32);
+        let known = matched.map_or(Some(Truth::Unknown), |j| truth(&row[j]))?;
+        let values = features.iter().map(|&j| cells.feature(&row[j], keep)).collect::<Option<Vec<f32>>>()?;
+        if edges.insert(ends, (known, values)).is_some() {
+            return None;
+        }
+    }
+    let mut out = vec![];
+    for (mut own, edges) in all {
+        let yes: Vec<(u32, u32)> = edges.iter().filter(|(_, e)| e.0 == Truth::Yes).map(|(ends, _)| *ends).collect();
+        let once = |items: Vec<u32>| items.iter().collect::<BTreeSet<_>>().len() == items.len();
+        if !once(yes.iter().map(|ends| ends.0).collect()) || !once(yes.iter().map(|ends| ends.1).collect()) {
+            return None;
+        }
+        own.edges = edges.keys().copied().collect();
+        own.truth = edges.values().map(|(truth, _)| *truth).collect();
+        out.push((own, edges.into_values().map(|(_, values)| values).collect()));
+    }
+    cells.marks_are_clear().then_some((names, out))
+}
+
+/// Clouds of points by the name of their group and their side (of frames: always the same), in order, and the names of descriptors.
+type Clouds = (Vec<((String, String), Cloud)>, Vec<String>, bool);
+
+fn clouds(text: &[u8], usual: u8, keep: bool) -> Option<Clouds> {
+    let cells = Cells::whole(text, usual)?;
+    let find = |name: &str| cells.find(&[name]);
+    let sides = ["side", "id", "x", "y"].iter().all(|name| find(name).is_some());
+    let (group, side, point) =
+        if sides { (find("problem"), find("side"), find("id")?) } else { (Some(find("frame")?), None, find("point")?) };
+    let (x, y) = (find("x")?, find("y")?);
+    let further = cells.others(&[group, side, Some(point), Some(x), Some(y)]);
+    if !distinct(&cells.head) || cells.rows.is_empty() {
+        return None;
+    }
+    let mut all: Vec<((String, String), Cloud)> = vec![];
+    for (_, row) in &cells.rows {
+        let name = group.map_or(Some("1".to_owned()), |j| id(&row[j]))?;
+        let hand = side.map_or(String::new(), |j| String::from_utf8_lossy(&row[j]).to_ascii_lowercase());
+        let key = (name, hand);
+        let at = all.iter().position(|(own, _)| *own == key).unwrap_or_else(|| {
+            all.push((key.clone(), Cloud::default()));
+            all.len() - 1
+        });
+        let point = id(&row[point])?;
+        let spot = [x, y].map(|j| cells.number(&row[j]).filter(|x| x.abs() <= 1e18));
+        if all[at].1.ids.contains(&point) {
+            return None;
+        }
+        let cloud = &mut all[at].1;
+        cloud.ids.push(point);
+        cloud.places.push([spot[0]?, spot[1]?]);
+        for &j in &further {
+            cloud.descriptors.push(cells.feature(&row[j], keep)?);
+        }
+    }
+    let names = further.iter().map(|&j| cells.head[j].clone()).collect();
+    cells.marks_are_clear().then_some((all, names, sides))
+}
+
+/// The names of pairs, each with its two frames.
+fn frame_pairs(text: &[u8], frames: &[&str]) -> Option<Vec<(String, [String; 2])>> {
+    let cells = Cells::whole(text, b',')?;
+    let (a, b) = (cells.find(&["frame_a"])?, cells.find(&["frame_b"])?);
+    let mut out: Vec<(String, [String; 2])> = vec![];
+    for (_, row) in &cells.rows {
+        let ends = [word(&row[a])?, word(&row[b])?];
+        if let Some(j) = cells.find(&["split"]) {
+            let known = ["train", "validate", "valid", "validation", "test"];
+            known.contains(&word(&row[j])?.to_ascii_lowercase().as_str()).then_some(())?;
+        }
+        let own = cells.find(&["problem"]).map_or(Some(String::new()), |j| word(&row[j]))?;
+        let name = if own.is_empty() { format!("{}-{}", ends[0], ends[1]) } else { own };
+        let again = (2..).map(|k| format!("{name}#{k}"));
+        let free = |name: &String| out.iter().all(|(own, _)| own != name);
+        let name = std::iter::once(name.clone()).chain(again).find(free)?;
+        ends.iter().all(|end| frames.contains(&end.as_str())).then(|| out.push((name, ends)))?;
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+/// A file of points: every problem as the library makes it of two clouds, without a file.
+pub(crate) fn points(
+    text: &[u8],
+    pairs: Option<&[u8]>,
+    keep: bool,
+    features: &[PointFeature],
+) -> Option<Vec<MatchSet>> {
+    let (all, descriptors, sides) = clouds(text, b',', keep)?;
+    let (mut problems, empty) = (vec![], Cloud::default());
+    let find = |group: &str, hand: &str| {
+        let own = |(key, _): &&((String, String), Cloud)| key.0 == group && key.1 == hand;
+        all.iter().find(own).map_or(&empty, |(_, cloud)| cloud)
+    };
+    match (sides, pairs) {
+        (true, None) => {
+            let styles = [["left", "right"], ["l", "r"], ["a", "b"], ["0", "1"], ["1", "2"]];
+            let fits = |style: &&[&str; 2]| all.iter().all(|((_, hand), _)| style.contains(&hand.as_str()));
+            let style = styles.iter().find(fits)?;
+            let mut names = vec![];
+            for ((name, _), _) in &all {
+                place(&mut names, name);
+            }
+            problems.extend(names.into_iter().map(|name| (name.clone(), style.map(|hand| find(&name, hand)))));
+        }
+        (false, Some(pairs)) => {
+            let frames: Vec<&str> = all.iter().map(|((name, _), _)| name.as_str()).collect();
+            for (name, ends) in frame_pairs(pairs, &frames)? {
+                problems.push((name, [find(&ends[0], ""), find(&ends[1], "")]));
+            }
+        }
+        _ => return None,
+    }
+    let make = |(name, ends): (String, [&Cloud; 2])| MatchSet::of_points(&name, ends, &descriptors, features).ok();
+    problems.into_iter().map(make).collect()
+}
+
+fn alike(a: f32, b: f32) -> bool {
+    a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
+}
+
+/// The set holds just these problems.
+pub(crate) fn same_edges(set: &MatchSet, (names, whole): &(Vec<String>, Whole)) -> Check {
+    ensure!(set.columns.names == *names, "other columns", "{:?} for {names:?}", set.columns.names);
+    ensure!(set.problems().len() == whole.len(), "other problems", "{} for {}", set.problems().len(), whole.len());
+    for (p, (problem, values)) in whole.iter().enumerate() {
+        ensure!(set.problem(p) == problem, "another problem", "{:?} for {problem:?}", set.problem(p));
+        for (row, values) in set.span(p).zip(values) {
+            let right = values.iter().enumerate().all(|(j, &x)| alike(set.features.value(row, j), x));
+            ensure!(right, "other values", "edge {row}, {values:?}");
+        }
+    }
+    Ok(())
+}
+
+/// The set is made of these problems of one each.
+pub(crate) fn same_points(set: &MatchSet, parts: &[MatchSet]) -> Check {
+    ensure!(set.problems().len() == parts.len(), "other problems", "{} for {}", set.problems().len(), parts.len());
+    let matched = parts.iter().any(|part| part.problem(0).matched().next().is_some());
+    for (p, part) in parts.iter().enumerate() {
+        ensure!(set.columns.names == part.columns.names, "other columns", "{:?}", set.columns.names);
+        let mut truth = part.problem(0).clone();
+        if !matched {
+            truth.truth.fill(Truth::Unknown); // no id is on both sides anywhere
+        }
+        ensure!(*set.problem(p) == truth, "another problem", "{:?} for {truth:?}", set.problem(p));
+        for (row, own) in set.span(p).zip(0..) {
+            let right =
+                (0..set.features.cols()).all(|j| alike(set.features.value(row, j), part.features.value(own, j)));
+            ensure!(right, "other values", "edge {own} of {:?}", truth.name);
+        }
+    }
+    Ok(())
+}
+
+/// A document by its name, or as `#N` the N-th of the query.
+fn document(set: &RankSet, q: usize, name: &str) -> Option<usize> {
+    let named = set.span(q).find(|&row| set.document(row) == name);
+    let numbered = || name.strip_prefix('#')?.parse::<usize>().ok()?.checked_sub(1).and_then(|k| set.span(q).nth(k));
+    named.or_else(numbered)
+}
+
+fn query(set: &RankSet, name: &str) -> Option<usize> {
+    (0..set.len()).find(|&q| set.query(q) == name)
+}
+
+/// Pairs of documents: the names of their features, and two rows with the features of each, in order.
+#[allow(clippy::type_complexity)]
+pub(crate) fn links(text: &[u8], set: &RankSet) -> Option<(Vec<String>, Vec<(usize, usize, Vec<f64>)>)> {
+    let cells = Cells::whole(text, b',')?;
+    let first = |names: &[&str]| cells.head.iter().position(|own| names.iter().any(|n| own.eq_ignore_ascii_case(n)));
+    let (q, a, b) = (first(&["qid", "query"])?, first(&["doc_a"])?, first(&["doc_b"])?);
+    let features = cells.others(&[Some(q), Some(a), Some(b)]);
+    let names: Vec<String> = features.iter().map(|&j| cells.head[j].clone()).collect();
+    let mut out = BTreeMap::new();
+    for (_, row) in &cells.rows {
+        let of = query(set, &word(&row[q])?)?;
+        let ends = [a, b].map(|j| word(&row[j]).and_then(|name| document(set, of, &name)));
+        let (a, b) = (ends[0]?, ends[1]?);
+        let values = features.iter().map(|&j| cells.number(&row[j])).collect::<Option<Vec<f64>>>()?;
+        if a == b || out.insert((a.min(b), a.max(b)), values).is_some() {
+            return None;
+        }
+    }
+    let right = distinct(&names) && !names.is_empty() && cells.marks_are_clear();
+    right.then(|| (names, out.into_iter().map(|((a, b), values)| (a, b, values)).collect()))
+}
+
+/// Known places: the row of each, and its place from 1.
+pub(crate) fn pins(text: &[u8], set: &RankSet) -> Option<BTreeMap<usize, usize>> {
+    let cells = Cells::whole(text, b',')?;
+    let first = |names: &[&str]| cells.head.iter().position(|own| names.iter().any(|n| own.eq_ignore_ascii_case(n)));
+    let (q, d, place) = (first(&["qid", "query"])?, first(&["docid", "document", "id"])?, first(&["place"])?);
+    let mut out = BTreeMap::new();
+    for (_, row) in &cells.rows {
+        let of = query(set, &word(&row[q])?)?;
+        let at = document(set, of, &word(&row[d])?)?;
+        let number = cells.number(&row[place])?;
+        let place = (1..=set.span(of).len()).find(|&k| (k as f64 - number).abs() <= 0.0)?;
+        let clash = |(&other, &own): (&usize, &usize)| set.span(of).contains(&other) && (own == place) != (other == at);
+        if out.iter().any(clash) {
+            return None;
+        }
+        out.insert(at, place);
+    }
+    cells.marks_are_clear().then_some(out)
+}
+
+/// Pairs of records that are known to belong together or not.
+pub(crate) fn known(text: &[u8]) -> Option<Vec<(String, String, bool)>> {
+    let cells = Cells::whole(text, b',')?;
+    let [left, right, matched] = ["left", "right", "matched"].map(|name| cells.find(&[name]));
+    let mut out = vec![];
+    let said = |row: &[Vec<u8>]| matched.map_or(Some(String::new()), |j| word(&row[j]));
+    let silent = cells.rows.iter().all(|(_, row)| said(row).is_some_and(|word| word.is_empty()));
+    for (_, row) in &cells.rows {
+        let ids = [left, right].map(|j| j.map_or(Some(String::new()), |j| word(&row[j])));
+        let [a, b] = [ids[0].clone()?, ids[1].clone()?];
+        let yes = match said(row)?.as_str() {
+            "" if silent => true,
+            "" => continue,
+            "1" | "1.0" | "true" => true,
+            "0" | "0.0" | "false" => false,
+            _ => return None,
+        };
+        if a.is_empty() || b.is_empty() {
+            return None;
+        }
+        out.push((a, b, yes));
+    }
+    Some(out)
+}
