@@ -35,6 +35,7 @@ mod questions;
 mod shell;
 mod speed;
 mod stacking;
+mod storage;
 mod streams;
 mod support;
 mod tags;
