@@ -14,7 +14,7 @@ mod star;
 mod structure;
 mod work;
 
-use pyo3::exceptions::{PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyValueError};
+use pyo3::exceptions::{PyFileNotFoundError, PyKeyboardInterrupt, PyMemoryError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 
 pyo3::create_exception!(ordain, FormatError, PyValueError, "A file or its text is not what it should be.");
@@ -29,6 +29,7 @@ fn raised(error: ordain::Error) -> PyErr {
     };
     match error.cause() {
         Error::Io { reason, .. } if reason.kind() == std::io::ErrorKind::NotFound => PyFileNotFoundError::new_err(text),
+        Error::Io { reason, .. } if reason.kind() == std::io::ErrorKind::OutOfMemory => PyMemoryError::new_err(text),
         Error::Io { .. } => PyOSError::new_err(text),
         Error::Parse { .. } | Error::Content { .. } | Error::Model { .. } => FormatError::new_err(text),
         Error::Interrupted => PyKeyboardInterrupt::new_err(text),

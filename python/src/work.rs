@@ -3,7 +3,7 @@
 use crate::raised;
 use ordain::Interrupt;
 use ordain::solver::run::Watch;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
 use std::num::NonZeroUsize;
@@ -112,6 +112,15 @@ pub(crate) fn stoppable<T: Send>(
     }
 }
 
+/// Warns of what readers noticed beside their result, such as a file that may be cut. A filter may make an exception of it.
+pub(crate) fn noted(py: Python<'_>) -> PyResult<()> {
+    for note in ordain::data::take_notes() {
+        let text = std::ffi::CString::new(note.to_string()).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)?;
+    }
+    Ok(())
+}
+
 /// Reading, which may wait for a pipe as long as that likes: a signal leaves it to itself, and its exception is raised at once. What is read
 /// then is thrown away; the threads are its own, so that nobody waits for them.
 pub(crate) fn reading<T: Send + 'static>(
@@ -132,7 +141,11 @@ pub(crate) fn reading<T: Send + 'static>(
     });
     match (made, raise) {
         (_, Some(error)) => Err(error),
-        (Some(made), None) => made.map_err(raised),
+        (Some(made), None) => {
+            let made = made.map_err(raised)?;
+            noted(py)?;
+            Ok(made)
+        }
         (None, None) => match py.detach(|| handle.join()) {
             Err(panic) => std::panic::resume_unwind(panic),
             Ok(()) => Err(PyRuntimeError::new_err("the thread that reads ended without an answer")),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import pickle
 import subprocess
 import sys
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -313,3 +315,84 @@ def test_arrays_are_read_where_they_stand_and_left_alone():
     model.predict(X)
     assert (before == X).all()
     assert ordain._input.table(X).rows is X  # no copy on the way to the library
+
+
+def test_a_file_that_may_be_cut_is_warned_of(tmp_path):
+    files = {
+        "cut.txt": (ordain.read_letor, "1 qid:1 1:2\n0 qid:1 1:0.7", 2),
+        "labels.csv": (ordain.read_multilabel, "id,x,labels\na,1,sea\nb,2,sky", 3),
+        "edges.csv": (ordain.read_matching, "left,right,x\na,b,1\nc,d,2", 3),
+    }
+    for name, (read, text, last) in files.items():
+        path = tmp_path / name
+        path.write_text(text)
+        with pytest.warns(UserWarning, match=f"{name}: line {last}, the last one, has no line end") as seen:
+            read(path)
+        assert seen[0].filename == __file__
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(UserWarning, match="no line end"):
+                read(path)
+            path.write_text(text + "\n")
+            read(path)
+
+
+def long_line(size: int) -> bytes:
+    """A zstd file of a LETOR row and a comment that never ends: blocks that repeat one byte."""
+    row = b"1 qid:1 1:1 #"
+    blocks = [(len(row) << 3).to_bytes(3, "little") + row]
+    blocks += [((1 << 17) << 3 | 2).to_bytes(3, "little") + b"x"] * (size >> 17)
+    return b"\x28\xb5\x2f\xfd\x00\x58" + b"".join(blocks) + (1).to_bytes(3, "little")
+
+
+BOMBS = """
+import resource, sys
+import ordain
+
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+for name in sys.argv[1:]:
+    read = ordain.load if "ordain" in name or name == "/dev/zero" else ordain.read_multilabel if "arff" in name else ordain.read_letor
+    try:
+        read(name)
+        print(name, "was read")
+    except (ordain.FormatError, MemoryError) as error:
+        print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux")
+def test_bombs_are_errors_and_leave_the_interpreter(tmp_path):
+    (tmp_path / "line.txt.zst").write_bytes(long_line(1 << 30))
+    assert (tmp_path / "line.txt.zst").stat().st_size < 40_000
+    with gzip.open(tmp_path / "rows.txt.gz", "wb", 1) as file:
+        for _ in range(700):
+            file.write(b"1 qid:1 1:1 2:2\n" * (1 << 16))
+    with gzip.open(tmp_path / "model.ordain", "wb", 1) as file:
+        for _ in range(600):
+            file.write(bytes(1 << 20))
+    (tmp_path / "items.arff").write_text("@relation x\n@attribute a numeric\n@attribute b {0,1}\n@data\n1,0\n")
+    with gzip.open(tmp_path / "items.xml", "wb", 1) as file:
+        file.write(b"<labels>" + b"<!--->" * (4 << 20))
+    names = [str(tmp_path / name) for name in ["line.txt.zst", "rows.txt.gz", "model.ordain", "items.arff"]]
+    words = [sys.executable, "-c", BOMBS, *names, "/dev/zero"]
+    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "RAYON_NUM_THREADS": "2"})
+    assert done.returncode == 0, done.stderr[-500:]
+    said = done.stdout.splitlines()
+    ends = ["lines of at most", "leaves no room for more rows", "never packed", "at most 16 MiB", "device"]
+    assert len(said) == len(ends)
+    for line, end in zip(said, ends, strict=True):
+        assert line.startswith("MemoryError" if "room" in end else "FormatError") and end in line, line
+
+
+def test_parameters_of_a_pickle_are_under_its_checksum(data):
+    model = RankSVM(lambda_=0.1, scale="query").fit(data.X, data.y, qid=data.qid)
+    whole = pickle.dumps(model)
+    assert b"query" in whole
+    for found, other in [(b"query", b"quera"), (b"scale", b"scald")]:
+        with pytest.raises((ordain.FormatError, AttributeError), match="pickle|scal"):
+            pickle.loads(whole.replace(found, other))
+    state = model.__getstate__()
+    for name, value in [("lambda_", 5.0), ("scale", "none"), ("seed", 7), ("kernel", "rbf")]:
+        with pytest.raises(ordain.FormatError, match="parameters that it was made with"):
+            RankSVM().__setstate__({**state, name: value})
+    np.testing.assert_array_equal(pickle.loads(whole).coef_, model.coef_)
