@@ -1,7 +1,7 @@
 //! Damaged pictures: refused, or pixels that can be told.
 //!
-//! A bitmap is read by a plain reader of our own; a PNG has checksums, so that one that is taken shows what it showed. JPEG, GIF and
-//! WebP have neither: there the pixels are those of the library that unpacks them, shown on white.
+//! A bitmap of 24 bits is read by a plain reader of our own; a PNG has checksums, so that one that is taken shows what it showed. JPEG, GIF,
+//! WebP and other bitmaps have neither: there the pixels are those of the library that unpacks them, shown on white.
 
 use super::memory;
 use super::mutate;
@@ -35,12 +35,16 @@ fn little(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// A bitmap of 24 bits: nothing where its head says anything else.
+/// Whether the head of a bitmap says that it has 24 bits and nothing special.
+fn is_plain(bytes: &[u8]) -> bool {
+    let kind = little(bytes, 28).map(|word| word & 0xffff);
+    bytes.starts_with(b"BM") && (little(bytes, 14), kind, little(bytes, 30)) == (Some(40), Some(24), Some(0))
+}
+
+/// A bitmap of 24 bits.
 fn bitmap(bytes: &[u8]) -> Option<(usize, usize, Vec<[u8; 3]>)> {
-    let (start, head) = (little(bytes, 10)? as usize, little(bytes, 14)?);
+    let start = little(bytes, 10)? as usize;
     let (width, height) = (little(bytes, 18)? as i32, little(bytes, 22)? as i32);
-    let kind = little(bytes, 28)? & 0xffff;
-    (bytes.starts_with(b"BM") && head == 40 && kind == 24 && little(bytes, 30)? == 0).then_some(())?;
     let (wide, tall) = (usize::try_from(width).ok()?, height.unsigned_abs() as usize);
     let line = wide.checked_mul(3)?.next_multiple_of(4);
     let mut pixels = vec![];
@@ -111,7 +115,7 @@ pub(crate) fn damaged_pictures(suite: &mut Suite, inputs: usize) {
                     same(
                         &picture,
                         match format {
-                            ImageFormat::Bmp => bitmap(&bytes),
+                            ImageFormat::Bmp if is_plain(&bytes) => bitmap(&bytes),
                             ImageFormat::Png => unpacked(whole),
                             _ => unpacked(&bytes),
                         },

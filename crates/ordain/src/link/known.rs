@@ -88,7 +88,7 @@ pub fn read_known(path: &Path, left: &Records, right: &Records) -> Result<KnownP
         line: row + 2,
         column: 1,
         expected: expected.into(),
-        found: format!("{found:?}"),
+        found: format!("{:?}", found.chars().take(60).collect::<String>()),
     };
     let rows = texts(path, &Roles::default(), &[Role::Left, Role::Right, Role::Matched], &[])?;
     if rows.iter().all(|cells| cells[0].is_empty() && cells[1].is_empty()) {
