@@ -60,7 +60,14 @@ fn kills_leave_the_old_file_or_the_new_one() {
         let target = words.iter().find(|word| word.contains("killed")).unwrap();
         well(words);
         let new = std::fs::read(target).unwrap();
-        let old = b"what was there before".to_vec();
+        // a model replaces a model alone
+        let old = match words[0] {
+            "fit" => {
+                well(&["fit", "ranksvm", &train, "-o", &place.at("old.ordain"), "--set=lambda=1", "-q"]);
+                place.bytes("old.ordain")
+            }
+            _ => b"what was there before".to_vec(),
+        };
         let whole = looks(words);
         for round in 0..rounds() {
             std::fs::write(target, &old).unwrap();
@@ -108,14 +115,15 @@ fn on_a_full_disk(place: &Place, folder: &Path, run: &dyn Fn(&[&str]) -> crate::
     let done = run(&["convert", &large, &table, "-q"]).code(1).silent();
     assert!(done.err.contains("kept.csv") && done.err.contains("cannot"), "{}", done.err);
     assert_eq!(std::fs::read_to_string(&table).unwrap(), "old\n");
-    let wide: String = (0..400).map(|j| format!(" {}:{}", j + 1, j % 7)).collect();
-    let rows: String = (0..12).map(|i| format!("{} qid:{}{wide} 401:{i}\n", i % 3, i / 4)).collect();
+    let wide: String = (0..900).map(|j| format!(" {}:{}", j + 1, j % 7)).collect();
+    let rows: String = (0..12).map(|i| format!("{} qid:{}{wide} 901:{i}\n", i % 3, i / 4)).collect();
     let wide = place.write("wide.txt", &rows);
     let model = at("kept.ordain");
-    std::fs::write(&model, "old\n").unwrap();
+    well(&["fit", "ranksvm", &train, "-o", &model, "--set=lambda=1", "--set=scale=query", "-q"]);
+    let old = std::fs::read(&model).unwrap();
     let fit = ["fit", "ranksvm", &wide, "-o", &model, "--set=lambda=0.1", "--set=scale=query", "-q"];
     assert!(run(&fit).code(1).err.contains("kept.ordain"));
-    assert_eq!(std::fs::read_to_string(&model).unwrap(), "old\n");
+    assert!(std::fs::read(&model).unwrap() == old);
     let names: Vec<String> =
         std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
     assert!(names.iter().all(|name| !name.ends_with(".part")), "{names:?}");
