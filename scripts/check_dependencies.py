@@ -3,10 +3,8 @@
     python3 scripts/check_dependencies.py
 
 `cargo deny check` reads the same file, and knows advisories too (`./check --deny`). This is the part that needs nothing
-but cargo:
-every licence is allowed, no crate is there in two versions that deny.toml does not name, every crate comes from
-crates.io or from
-here, and nothing in deny.toml is without use.
+but cargo: every licence is allowed, no crate is there in two versions that deny.toml does not name, every crate comes
+from crates.io or from here, and nothing in deny.toml is without use.
 """
 
 import json
