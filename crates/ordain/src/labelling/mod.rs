@@ -222,7 +222,8 @@ fn read(old: &[u8], path: &Path, subjects: &impl Subjects, strict: bool) -> Resu
         let expected = || format!("an answer such as {}", example(subjects));
         let shown = || format!("{:?}", String::from_utf8_lossy(text).chars().take(60).collect::<String>());
         let record: Value = serde_json::from_slice(text).map_err(|_| wrong(line, &expected(), shown()))?;
-        events.take(&record, numbered, subjects).map_err(|found| wrong(line, &expected(), found))?;
+        let refused = |found: String| wrong(line, &expected(), found.chars().take(200).collect());
+        events.take(&record, numbered, subjects).map_err(refused)?;
     }
     Ok(Read { events, end, unended, begun: first.is_some() })
 }

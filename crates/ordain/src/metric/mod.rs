@@ -242,7 +242,7 @@ impl FromStr for Metric {
         let Some(Row { kind, cut, .. }) = ROWS.iter().find(|row| row.name == name) else {
             // ndcg10 means ndcg@10; else what was meant has the same cut-off, if it takes one
             let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
-            let k = k.or(Some(digits).filter(|digits| !digits.is_empty()));
+            let k = k.or(Some(digits).filter(|digits| !digits.is_empty())).filter(|k| k.len() <= 9);
             let shown = ROWS.iter().map(|row| match (k, row.cut) {
                 (Some(k), Cut::May | Cut::Must) => format!("{}@{k}", row.name),
                 (None, Cut::Must) => format!("{}@k", row.name),
