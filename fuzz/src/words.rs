@@ -66,7 +66,11 @@ pub(crate) fn damaged_methods(suite: &mut Suite, inputs: usize) {
         let said = method.to_string();
         let Some((own, kept)) = settings(&said) else { return Err(("no method".into(), said.clone())) };
         ensure!(own == name, "another method", "{said}");
-        for (key, value) in typed {
+        for (at, &(key, value)) in typed.iter().enumerate() {
+            // what is typed twice counts as it was typed last
+            if typed[at + 1..].iter().any(|(later, _)| *later == key) {
+                continue;
+            }
             // what is left out of its words is as usual: typed or not, it is the same method
             let Some((_, kept)) = kept.iter().find(|(own, _)| *own == key) else {
                 let bare = format!("{own}[{key}={value}]").parse::<AnyMethod>();
