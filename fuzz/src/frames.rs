@@ -84,6 +84,10 @@ fn numbers_alone(bytes: &[u8], whole: &[u8], places: [usize; 3]) -> bool {
     bytes.len() == whole.len() && (0..whole.len()).all(|at| bytes[at] == whole[at] || inside(at))
 }
 
+fn same(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 0.0
+}
+
 /// The numbers at their places, row by row: grade, x and y; nothing where the set has no such column.
 fn at_their_places(set: &RankSet, file: &[u8], places: [usize; 3]) -> Check {
     let bytes = |at: usize, width: usize, row: usize| &file[at + width * row..at + width * (row + 1)];
@@ -95,7 +99,7 @@ fn at_their_places(set: &RankSet, file: &[u8], places: [usize; 3]) -> Check {
         let y = f32::from_le_bytes(bytes(places[2], 4, row).try_into().expect("four bytes"));
         // a name that is damaged is another column, which the other judge looks at
         if set.graded {
-            ensure!((set.grades[stored] - f64::from(label)).abs() <= 0.0, "another grade", "{label} in row {row}");
+            ensure!(same(set.grades[stored], label.into()), "another grade", "{label} in row {row}");
         }
         for (name, truth) in [("x", x), ("y", y)] {
             let Ok(j) = set.columns.find(name) else { continue };
@@ -176,13 +180,16 @@ fn as_the_library(set: &RankSet, path: &Path) -> Check {
         let own = set.document(stored);
         ensure!(text("docid", &own, Some((row + 1).to_string())), "another document", "{own:?}");
         if let Some(Cell::Number(grade)) = columns.get("label").and_then(|column| column.get(row)) {
-            ensure!((set.grades[stored] - grade).abs() <= 0.0, "another grade", "{grade} in row {row}");
+            ensure!(same(set.grades[stored], *grade), "another grade", "{grade} in row {row}");
         }
     }
     Ok(())
 }
 
-fn tables(suite: &mut Suite, inputs: usize, seed: u64, seeds: &[(&str, Vec<u8>, Option<[usize; 3]>)]) {
+/// A file that is damaged: its name, its bytes, and the places of its numbers where they are known.
+type Seed = (&'static str, Vec<u8>, Option<[usize; 3]>);
+
+fn tables(suite: &mut Suite, inputs: usize, seed: u64, seeds: &[Seed]) {
     let mut random = damage(seed);
     for turn in 0..inputs + seeds.len() {
         let (name, whole, places) = &seeds[turn % seeds.len()];

@@ -145,7 +145,7 @@ pub(crate) fn arff(text: &[u8], labels: &[String], keep: bool) -> Option<Items> 
     loop {
         let line = lines.next()?;
         if !meant(&line) {
-            (line.iter().any(|&b| b == b'%') || !has_control(line)).then_some(())?;
+            (line.contains(&b'%') || !has_control(line)).then_some(())?;
             continue;
         }
         (!has_control(line)).then_some(())?;
@@ -171,7 +171,7 @@ pub(crate) fn arff(text: &[u8], labels: &[String], keep: bool) -> Option<Items> 
     let mut rows = vec![];
     for line in lines {
         if !meant(&line) {
-            (line.iter().any(|&b| b == b'%') || !has_control(line)).then_some(())?;
+            (line.contains(&b'%') || !has_control(line)).then_some(())?;
             continue;
         }
         (!has_control(line)).then_some(())?;
