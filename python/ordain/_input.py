@@ -51,9 +51,14 @@ def queries_of(X: Any) -> Any:
     return X["qid"] if "qid" in columns_of(X) else None
 
 
+def _is_columns(X: Any) -> bool:
+    """Whether it is a dict of columns; a sparse matrix may be a dict of values."""
+    return isinstance(X, Mapping) and not hasattr(X, "tocsr")
+
+
 def columns_of(X: Any) -> list[Any]:
     """The names of the columns of a frame, or of a dict of columns; none of an array."""
-    if isinstance(X, Mapping):
+    if _is_columns(X):
         return list(X)
     if hasattr(X, "collect_schema") and hasattr(X, "collect"):
         return []  # it is not there yet
@@ -93,7 +98,7 @@ def table(X: Any, take: Iterable[str] = (), leave: Iterable[str] = (), inputs: I
         if absent:
             raise ValueError(f"inputs: expected columns of X, found {absent[0]!r} and columns {known[:8]!r}")
         return _mixed(X, take, leave, wanted)
-    if isinstance(X, Mapping):
+    if _is_columns(X):
         return _columns(X, take, leave)
     if hasattr(X, "tocsr"):
         return _sparse(X)
@@ -131,7 +136,7 @@ def _input_columns(text: str) -> list[str]:
 def _mixed(X: Any, take: tuple[str, ...], leave: tuple[str, ...], wanted: list[tuple[str, list[str]]]) -> Table:
     """Features of a frame or of a dict some of whose columns are no numbers."""
     own = list(dict.fromkeys(name for _, names in wanted for name in names))
-    if not isinstance(X, Mapping) and not _is_pandas(X) and hasattr(X, "__arrow_c_stream__"):
+    if not _is_columns(X) and not _is_pandas(X) and hasattr(X, "__arrow_c_stream__"):
         rows, names, taken, coarse, texts = _ordain.read_arrow(X, list(take), list(leave), own)
         numbers = Table(rows, names, (rows.shape[0], rows.shape[1]), taken, lambda: coarse)
         cells: dict[str, list[str] | Floats] = dict(zip(own, texts, strict=True))

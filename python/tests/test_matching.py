@@ -446,7 +446,7 @@ def test_signature_is_that_of_the_settings(Model):
     found = dict(inspect.signature(Model).parameters)
     assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in found.values())
     settings = {name: default for name, _, default, _ in _ordain.settings(Model._method)}
-    run = {"choose_by", "refit", "missing", "seed", "n_threads", "progress"}
+    run = {"choose_by", "refit", "missing", "inputs", "seed", "n_threads", "progress"}
     assert {name.rstrip("_") for name in found} == set(settings) | run | {"c"}
     for name, default in settings.items():
         own = found.get(name, found.get(name + "_")).default

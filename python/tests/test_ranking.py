@@ -240,20 +240,20 @@ def test_arrow_columns_of_every_kind():
     frame = pl.DataFrame({f"{kind}": pl.Series([3, 1, 2, 0], dtype=kind) for kind in kinds})
     frame = frame.with_columns(pl.Series("yes", [True, False, True, False]))
     queries = frame.with_columns(q=pl.Series(["a", "b", "a", "b"]), day=pl.date(2024, 5, 1))
-    rows, names, taken, _ = _ordain.read_arrow(queries, ["q"], ["day"])
+    rows, names, taken, *_ = _ordain.read_arrow(queries, ["q"], ["day"], [])
     assert rows.dtype == np.float32
     assert names == frame.columns
     assert rows[:, :-1].tolist() == [[float(x)] * len(kinds) for x in (3, 1, 2, 0)]
     assert rows[:, -1].tolist() == [1, 0, 1, 0]
     assert taken == {"q": ["a", "b", "a", "b"]}
     gaps = pl.DataFrame({"a": [1.0, None], "b": [1, 2]})
-    assert np.isnan(_ordain.read_arrow(gaps, [], [])[0][1, 0])
+    assert np.isnan(_ordain.read_arrow(gaps, [], [], [])[0][1, 0])
     with pytest.raises(ValueError, match='expected columns of numbers, found "c" of'):
-        _ordain.read_arrow(pl.DataFrame({"c": ["x"]}), [], [])
+        _ordain.read_arrow(pl.DataFrame({"c": ["x"]}), [], [], [])
     parts = pl.concat([frame, frame], rechunk=False)
-    assert (_ordain.read_arrow(parts, [], [])[0] == np.concatenate([rows, rows])).all()
+    assert (_ordain.read_arrow(parts, [], [], [])[0] == np.concatenate([rows, rows])).all()
     many = pl.DataFrame({"a": np.arange(1000), "b": -np.arange(1000)})
-    assert (_ordain.read_arrow(many, [], [])[0] == np.stack([np.arange(1000), -np.arange(1000)], axis=1)).all()
+    assert (_ordain.read_arrow(many, [], [], [])[0] == np.stack([np.arange(1000), -np.arange(1000)], axis=1)).all()
 
 
 def test_names_are_enforced_and_reordered(data):
@@ -335,7 +335,18 @@ def test_parameters_are_those_of_the_command_line(kind):
     parameters = inspect.signature(kind).parameters
     assert all(p.kind is p.KEYWORD_ONLY for p in parameters.values())
     settings = {name: default for name, _, default, _ in _ordain.settings(kind._method)}
-    run = {"c", "choose_by", "convention", "refit", "missing", "single_query", "seed", "n_threads", "progress"}
+    run = {
+        "c",
+        "choose_by",
+        "convention",
+        "refit",
+        "missing",
+        "inputs",
+        "single_query",
+        "seed",
+        "n_threads",
+        "progress",
+    }
     assert {name.rstrip("_") for name in parameters} - run == set(settings)
     for name, default in settings.items():
         mine = parameters.get(name, parameters.get(name + "_")).default

@@ -64,7 +64,7 @@ def model(data):
 def test_parameters_are_those_of_the_method(kind):
     given = {name: p.default for name, p in inspect.signature(kind).parameters.items()}
     run = {"choose_by": "bep", "convention": "standard", "refit": True, "missing": "error", "seed": 0}
-    run |= {"n_threads": None, "progress": False}
+    run |= {"inputs": None, "n_threads": None, "progress": False}
     assert {name: given[name] for name in run} == run
     assert given["c"] is None
     assert all(p.kind == p.KEYWORD_ONLY for p in inspect.signature(kind).parameters.values())

@@ -165,7 +165,8 @@ mod tests {
             let x = (3.0 * random.normal()) as f32;
             let cut = transform.apply(x);
             let before = cut_before(&transform, cut);
-            for y in [x, before, before.next_up(), before.next_down(), (3.0 * random.normal()) as f32] {
+            let near = [x, before, before.next_up(), before.next_down(), (3.0 * random.normal()) as f32];
+            for y in near.into_iter().filter(|y| y.is_finite()) {
                 assert_eq!(y <= before, transform.apply(y) <= cut, "{transform:?} {cut} {before} {y}");
             }
         }

@@ -242,7 +242,8 @@ fn strange<S: Subjects>(head: &Value, subjects: &S, strict: bool) -> Option<Stri
             Some("a file that does not say so in its first line".into())
         }
         () if head.get("task").is_some_and(|task| *task != *S::TASK) => {
-            Some(format!("answers of the task {:?}", head["task"].to_string()))
+            let task = &head["task"];
+            Some(format!("answers of the task {:?}", task.as_str().map_or_else(|| task.to_string(), str::to_owned)))
         }
         () if format.is_none_or(|format| !(1..=2).contains(&format)) => {
             Some(format!("answers of format {}, which a later version of ordain wrote", head["format"]))

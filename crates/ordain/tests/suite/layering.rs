@@ -171,6 +171,7 @@ fn the_map_of_the_code_is_right() {
     sources(&root.join("src"), &mut files);
     sources(&root.join("tests"), &mut files);
     sources(&root.join("../ordain-cli/src"), &mut files);
+    sources(&root.join("../../fuzz/src"), &mut files);
     let exists = |name: &str| files.iter().any(|(path, _)| path.ends_with(&format!("/{name}")));
     for name in named.iter().filter(|name| name.ends_with(".rs")) {
         let name = name.trim_start_matches("crates/ordain/").trim_start_matches("crates/ordain-cli/");
