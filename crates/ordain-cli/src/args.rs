@@ -140,7 +140,7 @@ pub(crate) struct Fit {
 pub(crate) struct Choosing {
     /// The metric of the choice by validation
     ///
-    /// [default: ndcg@10, of labels bep, of matches hamming, with null=true f1]
+    /// (default: ndcg@10, of labels bep, of matches hamming, with null=true f1)
     #[arg(long, value_name = "METRIC")]
     pub(crate) choose_by: Option<String>,
     /// No last fit on training and validation together after a choice
