@@ -325,12 +325,22 @@ fn quantile(runs: &[Run]) -> ColumnTransform {
         let ends = [all.first().map(|knot| knot.0), all.last().map(|knot| knot.0)];
         all.retain(|knot| knot.0 == zero || ends.contains(&Some(knot.0)) || wanted.binary_search(&knot.0).is_ok());
     }
+    // where 0 lies between two values it is a knot of its own, so that a line through it cannot miss it by rounding
+    let inside = all.partition_point(|knot| knot.0 < key(0.0));
+    if inside > 0 && inside < all.len() && all[inside].0 != key(0.0) {
+        let ((low, from), (high, to)) = (all[inside - 1], all[inside]);
+        let (low, high) = (f64::from(value(low)), f64::from(value(high)));
+        all.insert(inside, (key(0.0), from + (to - from) * -low / (high - low)));
+    }
     let values: Vec<f32> = all.iter().map(|knot| value(knot.0)).collect();
     let share: Vec<f32> = all.iter().map(|knot| knot.1 as f32).collect();
     let origin = level(&values, &share, 0.0);
     let levels: Vec<f32> = share.iter().map(|share| share - origin).collect();
-    // shares that single precision cannot tell apart are one knot
-    let kept: Vec<usize> = (0..levels.len()).filter(|&k| k == 0 || levels[k] > levels[k - 1]).collect();
+    // shares that single precision cannot tell apart are one knot: that of 0 where it is among them
+    let zero = values.iter().position(|&x| x == 0.0);
+    let tells = |k: usize| k == 0 || levels[k] > levels[k - 1];
+    let kept = |k: usize| zero == Some(k) || tells(k) && (zero.is_none() || levels[k] != 0.0);
+    let kept: Vec<usize> = (0..levels.len()).filter(|&k| kept(k)).collect();
     let pick = |all: &[f32]| kept.iter().map(|&k| all[k]).collect();
     ColumnTransform::Quantile { values: pick(&values), levels: pick(&levels) }
 }
@@ -412,6 +422,18 @@ mod tests {
             prop_assert!(made.iter().all(|x| x.is_finite()));
         }
 
+        /// 0 stays 0 wherever it lies among the values, to the last bit: sparse rows leave it out.
+        #[test]
+        fn quantiles_keep_zero(values in prop::collection::vec(-1000i32..1000, 3..40), apart in 0i32..40, fine in 1i32..9000) {
+            let all = values.iter().map(|&x| (x.signum() * apart + x) as f32 / fine as f32);
+            let values: Vec<f32> = all.filter(|&x| x != 0.0).collect();
+            let rows: Vec<u32> = (0..values.len() as u32).collect();
+            let x = Features::Dense(Matrix::new(values, 1));
+            let learned = runs::columns(&x, &rows, |_, runs| column(Transform::Quantile, runs)).remove(0);
+            prop_assert!(learned.fits());
+            prop_assert_eq!(learned.apply(0.0).to_bits(), 0, "{:?}", learned);
+        }
+
         /// The slow twin of quantiles: the share below each training value, counted.
         #[test]
         fn quantiles_are_shares(values in prop::collection::vec(-60i32..60, 3..300)) {
@@ -430,6 +452,14 @@ mod tests {
                 prop_assert!((f64::from(moved) - truth).abs() < 1e-5, "{} {}", moved, truth);
             }
         }
+    }
+
+    #[test]
+    fn zero_between_two_values_stays_zero() {
+        let values = vec![-1.0, 0.5, 0.75];
+        let learned = Transforms::learn(Transform::Quantile, &Features::Dense(Matrix::new(values, 1)), &[0, 1, 2]);
+        assert_eq!(learned.columns()[0].apply(0.0).to_bits(), 0);
+        assert!(learned.columns()[0].apply(-1e-6) < 0.0 && learned.columns()[0].apply(1e-6) > 0.0);
     }
 
     fn kind(values: impl Iterator<Item = f64>) -> ColumnTransform {
