@@ -64,7 +64,7 @@ impl Problem {
 
     /// H over all pairs.
     fn h(&self, c: f64) -> Vec<Vec<f64>> {
-        let mut columns = self.columns();
+        let columns = self.columns();
         let pairs = self.pairs();
         let row = |w: usize| {
             let (block, _, i, j) = pairs[w];
@@ -422,7 +422,7 @@ fn sums_do_not_drift() {
         run(&mut ball, 450, 0, &Watch::NOBODY).unwrap();
         let mut f = 0.0;
         for block in 0..10 {
-            let mut columns = Columns::new(problem.kernel, &problem.docs[block], problem.d, 1 << 24);
+            let columns = Columns::new(problem.kernel, &problem.docs[block], problem.d, 1 << 24);
             let weights = ball.coefficients(block);
             for &(i, a) in &weights {
                 let column = columns.get(i as usize);

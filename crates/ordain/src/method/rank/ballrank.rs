@@ -3,10 +3,10 @@
 use crate::data::scale::Scale;
 use crate::data::transform::Transform;
 use crate::error::Result;
-use crate::kernel::{Columns, Form};
+use crate::kernel::{Columns, Form, Kernel};
 use crate::method::kernels::Shape;
 use crate::method::rank::CHOOSES_BY;
-use crate::method::rank::core_documents::{CoreFit, Fitting, restricted};
+use crate::method::rank::core_documents::{Block, CoreFit, Fitting, restricted};
 use crate::method::rank::kernel_search::{self, KernelChoices, KernelFit, KernelLearner, KernelProblem, Kernels};
 use crate::method::rank::ranksvm::PairWeight;
 use crate::method::settings::{
@@ -244,6 +244,25 @@ impl Method<Rank> for BallRank {
     }
 }
 
+/// The kernel columns of each block. Blocks of the same documents, as in retrieval of the same items by category, share them.
+fn columns_of<'a>(blocks: &[Block<'a>], kernel: Kernel) -> Vec<Columns<'a>> {
+    let mut first: Vec<usize> = vec![];
+    let of: Vec<usize> = (0..blocks.len())
+        .map(|at| {
+            let same =
+                |&at_first: &usize| (blocks[at_first].d, blocks[at_first].docs) == (blocks[at].d, blocks[at].docs);
+            first.iter().position(|one| same(one)).unwrap_or_else(|| {
+                first.push(at);
+                first.len() - 1
+            })
+        })
+        .collect();
+    let room = CACHE / first.len().max(1);
+    let columns: Vec<Columns> =
+        first.iter().map(|&at| Columns::new(kernel, blocks[at].docs, blocks[at].d, room)).collect();
+    of.into_iter().map(|at| columns[at].clone()).collect()
+}
+
 impl KernelLearner for BallRank {
     type Carry = ();
 
@@ -287,7 +306,6 @@ impl KernelLearner for BallRank {
 
     fn solve(&self, problem: &KernelProblem, (): &mut (), _: Option<&[CoreFit]>, watch: &Watch) -> Result<KernelFit> {
         let blocks = problem.blocks;
-        let columns = |docs, d| Columns::new(problem.kernel, docs, d, CACHE / blocks.len().max(1));
         let queries = blocks.iter().enumerate().flat_map(|(at, block)| {
             block.lists.iter().map(move |list| Query {
                 block: at,
@@ -305,8 +323,7 @@ impl KernelLearner for BallRank {
             until: self.until,
             seed: problem.seed,
         };
-        let of_blocks = blocks.iter().map(|block| columns(block.docs, block.d)).collect();
-        let mut ball = Ball::new(of_blocks, queries.collect(), settings)?;
+        let mut ball = Ball::new(columns_of(blocks, problem.kernel), queries.collect(), settings)?;
         let most =
             if problem.choosing && self.polish { self.max_iter.min(CHOOSING * blocks.len()) } else { self.max_iter };
         let mut report = run(&mut ball, most, 0, watch)?;

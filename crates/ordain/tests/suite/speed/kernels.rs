@@ -137,7 +137,7 @@ fn a_column_does_not_pack_the_documents_again() {
             }
         });
         let packed = fastest(3, || {
-            let mut columns = kernel::Columns::new(kernel, &docs, d, 1 << 30);
+            let columns = kernel::Columns::new(kernel, &docs, d, 1 << 30);
             for i in 0..500 {
                 black_box(columns.get(i));
             }
