@@ -251,7 +251,7 @@ fn columns_of<'a>(blocks: &[Block<'a>], kernel: Kernel) -> Vec<Columns<'a>> {
         .map(|at| {
             let same =
                 |&at_first: &usize| (blocks[at_first].d, blocks[at_first].docs) == (blocks[at].d, blocks[at].docs);
-            first.iter().position(|one| same(one)).unwrap_or_else(|| {
+            first.iter().position(same).unwrap_or_else(|| {
                 first.push(at);
                 first.len() - 1
             })
