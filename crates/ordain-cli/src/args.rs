@@ -113,6 +113,14 @@ pub(crate) struct Fit {
     /// A .npy file (rows and columns in the order of the items) or a table with the id of an item first and a column for each item by its id
     #[arg(long, value_name = "FILE", conflicts_with = "valid")]
     pub(crate) gram: Option<PathBuf>,
+    /// Of fit auto: how long to try methods, as in 60s, 5m or 2h, the last fit included as far as can be told
+    ///
+    /// Only the number of candidates depends on it; --candidates with that number, which is said and stored in the model, repeats it
+    #[arg(long, value_name = "TIME", conflicts_with = "candidates")]
+    pub(crate) budget: Option<String>,
+    /// Of fit auto: how many candidates of the list to try [default: all]
+    #[arg(long, value_name = "N")]
+    pub(crate) candidates: Option<usize>,
     /// Of quadrank and ccrf: links between documents
     ///
     /// A table with the columns qid, doc_a, doc_b and a column for each feature of the pair. Of quadrank the link of a pair is v times its features, and v is learned; of ccrf each feature, at least 0, says how alike the two are, and how much they pull at each other's scores by it is learned

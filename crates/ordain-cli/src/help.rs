@@ -14,6 +14,7 @@ const WIDTH: usize = 100;
 
 /// What stands below the screen.
 const MORE: &str = "\
+ordain fit auto TRAIN     chooses the method too, with --budget 60s or --candidates N
 ordain methods            what each method is good for, with a figure
 ordain fit METHOD --help  the settings of one method, with range and default
 ordain help fit           all options at length: columns of tables, conventions of metrics, points";
@@ -36,7 +37,10 @@ pub(crate) fn methods() -> String {
         let names: Vec<&str> = all.iter().filter(|m| m.task() == task).map(AnyMethod::name).collect();
         format!("{} ({})", names.join(", "), task.name)
     };
-    format!("The method: {}", [Rank::WORDS, Annotate::WORDS, Match::WORDS].map(of).join("; "))
+    format!(
+        "The method, or auto to have it chosen: {}",
+        [Rank::WORDS, Annotate::WORDS, Match::WORDS].map(of).join("; ")
+    )
 }
 
 /// Who can continue an interrupted fit.
@@ -84,12 +88,33 @@ pub(crate) fn figures(method: &MethodFacts) -> String {
     format!("{}, {}", all.join(" "), method.measured_on)
 }
 
+/// The page of `fit auto`.
+fn of_auto() -> String {
+    let lists = |words: &Words, lists: &[&[&str]]| -> String {
+        let list = |(n, list): (usize, &&[&str])| {
+            let when = if n == 0 { "" } else { ", where items of the lesser side stay alone" };
+            format!("  {} ({}{when}):\n{}", words.name, words.holds, wrapped(&list.join(" "), 6))
+        };
+        lists.iter().enumerate().map(list).collect()
+    };
+    format!(
+        "auto: chooses the method with all its settings, and fits it on everything\n\nUsage: ordain fit auto <TRAIN>... -o <MODEL> [--budget TIME | --candidates N] [OPTIONS]\n\n{}{}{}{}\n{MORE}\n",
+        "Candidates, in the order in which they are tried; the first that no other beats by more than a\nstandard error is taken:\n",
+        lists(Rank::WORDS, Rank::CANDIDATES),
+        lists(Annotate::WORDS, Annotate::CANDIDATES),
+        lists(Match::WORDS, Match::CANDIDATES),
+    )
+}
+
 /// The page of the method that was named after `fit`, if one was.
 pub(crate) fn of_method(words: impl Iterator<Item = String>) -> Option<String> {
     let all = ordain::answer::methods(None);
-    let mut words = words.skip_while(|word| word != "fit");
+    let words: Vec<String> = words.skip_while(|word| word != "fit").collect();
+    if words.get(1).is_some_and(|word| word == "auto") {
+        return Some(of_auto());
+    }
     let named = |word: String| all.iter().find(|method| Some(method.name) == word.split('[').next());
-    words.find_map(named).map(|method| {
+    words.into_iter().find_map(named).map(|method| {
         let MethodFacts { name, task, good_for, .. } = method;
         format!(
             "{name} ({task}): {good_for}\n{}\n\nUsage: ordain fit {name} <TRAIN>... -o <MODEL> [OPTIONS]\n\n{}\n{MORE}\n",

@@ -4,10 +4,12 @@ use crate::args;
 use anyhow::Result;
 use ordain::ask::Strategy;
 use ordain::data::{Holds, LabelReading, MatchReading, Missing, PointFeature, RankReading, Roles};
+use ordain::method::auto::Limit;
 use ordain::method::{AnyMethod, KernelBy, Rank};
 use ordain::metric::{Convention, Discount, Empty, Gain, Metric, Short, Ties};
 use ordain::task::{Task, Words};
 use std::path::Path;
+use std::time::Duration;
 
 /// A mistake in what was typed: exit code 2.
 #[derive(Debug)]
@@ -221,6 +223,10 @@ pub(crate) fn check_fit(args: &args::Fit, method: &AnyMethod) -> Result<()> {
     columns(method.task(), &args.columns, &args.reading)?;
     check_gram(args.gram.as_deref(), std::slice::from_ref(method))?;
     check_links(args.links.is_some(), std::slice::from_ref(method))?;
+    if args.budget.is_some() || args.candidates.is_some() {
+        let text = "--budget and --candidates are for fit auto, which chooses the method: leave them out";
+        return Err(Usage(text.into()).into());
+    }
     if args.start.is_some() && !method.takes_start() {
         return Err(Usage(format!(
             "--start is for trees alone, ranksvm[scorer=trees] and rankmatch[scorer=trees]; {method} does not start from scores: give them as a feature"
@@ -241,6 +247,52 @@ pub(crate) fn check_fit(args: &args::Fit, method: &AnyMethod) -> Result<()> {
         .into());
     }
     Ok(())
+}
+
+/// How long a choice among methods may take, or among how many it is; refuses what it leaves no room for.
+pub(crate) fn auto(args: &args::Fit, task: &Words) -> Result<Limit> {
+    allow(task, &points(&args.points))?;
+    allow(task, &[("--answers", args.answers.is_some())])?;
+    columns(task, &args.columns, &args.reading)?;
+    let not = [
+        ("--set", !args.settings.is_empty()),
+        ("--resume", args.resume),
+        ("--gram", args.gram.is_some()),
+        ("--links", args.links.is_some()),
+        ("--start", args.start.is_some()),
+        ("--no-refit", args.choosing.no_refit),
+    ];
+    if let Some((option, _)) = not.iter().find(|(_, given)| *given) {
+        return Err(Usage(format!("{option} is for a method by its name; auto has settings of its own: leave it out, or name a method (ordain methods)")).into());
+    }
+    if args.points.pairs.is_some() && args.valid.is_some() {
+        return Err(Usage(
+            "--pairs and --valid: the column split of the pairs says what is for validation; leave out --valid".into(),
+        )
+        .into());
+    }
+    Ok(match (&args.budget, args.candidates) {
+        (Some(text), _) => Limit::Budget(duration(text)?),
+        (None, Some(count)) => Limit::Candidates(count),
+        (None, None) => Limit::All,
+    })
+}
+
+/// A time as it is typed: `90`, `60s`, `5m`, `2h`.
+fn duration(text: &str) -> Result<Duration> {
+    let (number, unit) = match text.strip_suffix(['s', 'm', 'h']) {
+        Some(number) if text.ends_with('m') => (number, 60.0),
+        Some(number) if text.ends_with('h') => (number, 3600.0),
+        Some(number) => (number, 1.0),
+        None => (text, 1.0),
+    };
+    let seconds = number.parse::<f64>().ok().map(|number| number * unit);
+    match seconds.filter(|seconds| *seconds > 0.0 && *seconds <= 3.2e7) {
+        Some(seconds) => Ok(Duration::from_secs_f64(seconds)),
+        None => {
+            Err(Usage(format!("--budget: expected a time up to a year, such as 60s, 5m or 2h, found {text:?}")).into())
+        }
+    }
 }
 
 /// Refuses links between documents where no method learns from them.

@@ -24,7 +24,7 @@ mod training;
 pub use crate::data::DataSet;
 use crate::data::Holds;
 use crate::data::transform::{Transform, Transforms};
-pub use facts::{Candidate, Chosen, Edge, Facts};
+pub use facts::{AutoChoice, Candidate, Chosen, Edge, Facts, TriedMethod};
 pub use journal::Journal;
 pub use ready::{Inputs, Ready};
 pub use training::{Fitted, Training};
@@ -58,6 +58,12 @@ pub trait Task: Clone + Debug + PartialEq + Send + Sync + Sized + 'static {
     type Notes: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync;
     /// Name and defaults of every method of the task: the list that help, Python, tests and documents read.
     const METHODS: Methods<Self::Method>;
+    /// What [`crate::method::auto`] tries, from the cheapest and most regular on: a list for each kind of data.
+    const CANDIDATES: &'static [&'static [&'static str]];
+    /// Which of these lists, by what is known of some units.
+    fn candidates(_set: &Self::Set, _units: &[u32]) -> &'static [&'static str] {
+        Self::CANDIDATES[0]
+    }
     /// Reads files as one set. Each part is a list of files, and its units are a range of the set.
     fn read(parts: &[Vec<PathBuf>], how: &Self::Reading) -> Result<(Self::Set, Vec<Range<usize>>)>;
     /// Writes a set in the format that the name of the file says.

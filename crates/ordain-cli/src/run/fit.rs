@@ -4,10 +4,12 @@ use super::{check_interrupt, check_not_input, check_output, files, watched};
 use crate::args::Fit;
 use crate::plan::{self, Usage};
 use crate::screen::Screen;
-use crate::show::{self, Given, Show};
+use crate::show::{self, Given, Parts, Show};
 use anyhow::Result;
 use ordain::answer::FitAnswer;
-use ordain::method::AnyMethod;
+use ordain::data::Holds;
+use ordain::method::auto::AutoFit;
+use ordain::method::{self, Annotate, AnyMethod, Match, Rank};
 use ordain::model_file;
 use ordain::task::{DataSet, Fitted, Method, Training};
 use ordain::traits::Stop;
@@ -15,8 +17,26 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
+    if args.method == "auto" {
+        return match args.train.first().map(|file| files::what(file, &args.reading, &args.columns)) {
+            Some(Holds::Items) => auto::<Annotate>(args, screen),
+            Some(Holds::Problems) => auto::<Match>(args, screen),
+            _ => auto::<Rank>(args, screen),
+        };
+    }
     let method = plan::method(&args.method, &args.settings)?;
     plan::check_fit(args, &method)?;
+    check_place(args, screen)?;
+    match method {
+        AnyMethod::Rank(method) => fit(&method, args, screen),
+        AnyMethod::Annotate(method) => fit(&method, args, screen),
+        AnyMethod::Match(method) => fit(&method, args, screen),
+        other => Err(Usage(format!("{other}: fit is not for this task")).into()),
+    }
+}
+
+/// Refuses an output that cannot be written, or that is no model yet.
+fn check_place(args: &Fit, screen: &Screen) -> Result<()> {
     if screen.json && args.output.as_os_str() == "-" {
         return Err(Usage("-o - and --json cannot share standard output; give the model a file".into()).into());
     }
@@ -38,12 +58,57 @@ pub(super) fn run(args: &Fit, screen: &Screen) -> Result<()> {
         ))
         .into());
     }
-    match method {
-        AnyMethod::Rank(method) => fit(&method, args, screen),
-        AnyMethod::Annotate(method) => fit(&method, args, screen),
-        AnyMethod::Match(method) => fit(&method, args, screen),
-        other => Err(Usage(format!("{other}: fit is not for this task")).into()),
+    Ok(())
+}
+
+/// Reads what a method, or the choice of one, learns from.
+fn read<T: Show>(args: &Fit, who: &str, given: &Given, screen: &Screen) -> Result<Parts<T::Set>> {
+    let how = T::reading(given)?;
+    let parts: Vec<Vec<PathBuf>> =
+        std::iter::once(args.train.clone()).chain(args.valid.iter().map(|file| vec![file.clone()])).collect();
+    let start = Instant::now();
+    let (mut set, train, valid) = files::read_training::<T>(&parts, &how, who, given)?;
+    if let Some(gram) = given.gram {
+        set = T::with_gram(set, gram, None)?;
     }
+    if let Some(answers) = &args.answers {
+        let (own, count) = T::with_answers(set, answers)?;
+        screen.say(&format!("{}: {count} answers that stand", answers.display()));
+        set = own;
+    }
+    files::say_columns(set.columns(), given, screen)?;
+    files::need_truth::<T>(&set, &args.train)?;
+    T::check_set(&set, given)?;
+    check_interrupt()?;
+    screen.detail(&format!("read {} in {:.2} s", T::size(&set), start.elapsed().as_secs_f64()));
+    Ok((set, train, valid))
+}
+
+/// Chooses a method, fits it and says what was tried.
+fn auto<T: Show>(args: &Fit, screen: &Screen) -> Result<()> {
+    let limit = plan::auto(args, T::WORDS)?;
+    check_place(args, screen)?;
+    let given = Given { learns: true, ..Given::new(&args.reading, &args.columns, &args.points) };
+    let (by, convention) = plan::choose_by(&args.choosing, &args.rules, T::WORDS)?;
+    let missing = T::missing(&T::reading(&given)?);
+    let (set, train, valid) = read::<T>(args, "the method", &given, screen)?;
+    let training: Training<'_, T> =
+        Training { valid: valid.as_deref(), by, convention, seed: args.choosing.seed, ..Training::new(&set, &train) };
+    let fitting = Instant::now();
+    let made = watched(screen, |watch| method::auto::auto(&training, missing, limit, watch))?;
+    let seconds = fitting.elapsed().as_secs_f64();
+    let AutoFit { fitted, method, seconds: each } = &made;
+    model_file::save(fitted, &args.output)?;
+    if screen.json {
+        screen.answer(&FitAnswer::of(fitted, seconds, args.output.display().to_string()))?;
+    }
+    if let Some(choice) = &fitted.facts.auto {
+        screen.say(show::tried(choice, Some(each)).trim_end());
+        screen.say(&show::choice(choice, &T::WORDS.units(choice.units)));
+    }
+    tell(fitted, method, &training, seconds, screen);
+    screen.say(&format!("wrote {}", args.output.display()));
+    Ok(())
 }
 
 fn fit<T: Show<Method = M>, M: Method<T>>(method: &M, args: &Fit, screen: &Screen) -> Result<()> {
@@ -55,25 +120,9 @@ fn fit<T: Show<Method = M>, M: Method<T>>(method: &M, args: &Fit, screen: &Scree
         ..Given::new(&args.reading, &args.columns, &args.points)
     };
     let (by, convention) = plan::choose_by(&args.choosing, &args.rules, T::WORDS)?;
-    let how = T::reading(&given)?;
-    let parts: Vec<Vec<PathBuf>> =
-        std::iter::once(args.train.clone()).chain(args.valid.iter().map(|file| vec![file.clone()])).collect();
-    let start = Instant::now();
-    let (mut set, train, valid) = files::read_training::<T>(&parts, &how, method.name(), &given)?;
-    if let Some(gram) = given.gram {
-        set = T::with_gram(set, gram, None)?;
-    }
-    if let Some(answers) = &args.answers {
-        let (own, count) = T::with_answers(set, answers)?;
-        screen.say(&format!("{}: {count} answers that stand", answers.display()));
-        set = own;
-    }
-    files::say_columns(set.columns(), &given, screen)?;
-    files::need_truth::<T>(&set, &args.train)?;
-    T::check_set(&set, &given)?;
-    check_interrupt()?;
-    screen.detail(&format!("read {} in {:.2} s", T::size(&set), start.elapsed().as_secs_f64()));
-    let filled = set.fill(T::missing(&how), &train);
+    let missing = T::missing(&T::reading(&given)?);
+    let (mut set, train, valid) = read::<T>(args, method.name(), &given, screen)?;
+    let filled = set.fill(missing, &train);
     let old: Option<Fitted<T>> = if args.resume { Some(model_file::load(&args.output)?) } else { None };
     let seed = args.choosing.seed;
     let asked = Training { by, convention, seed, ..Training::new(&set, &train) };

@@ -17,7 +17,7 @@ use ordain::metric::{Evaluation, Metric};
 use ordain::model_file::{Header, Transformed};
 use ordain::score::Score;
 use ordain::solver::run::Report;
-use ordain::task::{Chosen, Edge, Facts, Fitted, Inputs, Ready, Words};
+use ordain::task::{AutoChoice, Chosen, Edge, Facts, Fitted, Inputs, Ready, TriedMethod, Words};
 use serde_json::Value;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -172,6 +172,42 @@ pub(crate) fn parts(chosen: &Chosen) -> String {
     chosen.parts.map_or(String::new(), |parts| format!(" in {parts} parts, each by a fit on the others"))
 }
 
+/// The candidates of a choice among methods as a table, with their seconds where they are known.
+pub(crate) fn tried(choice: &AutoChoice, seconds: Option<&[f64]>) -> String {
+    let mut head = vec!["method".to_owned(), choice.metric.clone(), "behind the best".into()];
+    head.extend(seconds.map(|_| "seconds".to_owned()));
+    let row = |(k, tried): (usize, &TriedMethod)| {
+        let own = |x: f64, error: f64| format!("{x:.4} ±{error:.4}");
+        let mark = if tried.method == choice.taken { " *" } else { "" };
+        let mut row = vec![
+            format!("{}{mark}", tried.method),
+            tried.value.zip(tried.error).map_or("–".into(), |(value, error)| own(value, error)),
+            tried.behind.map_or("–".into(), |[behind, error]| own(behind, error)),
+        ];
+        row.extend(seconds.and_then(|all| all.get(k)).map(|seconds| format!("{seconds:.2}")));
+        row
+    };
+    let mut text = table(&head, &choice.tried.iter().enumerate().map(row).collect::<Vec<_>>());
+    for one in &choice.tried {
+        if let Some(refused) = &one.refused {
+            text += &format!("{}: {refused}\n", one.method);
+        }
+    }
+    text
+}
+
+/// What was taken of these candidates, why, and what that is worth.
+pub(crate) fn choice(choice: &AutoChoice, units: &str) -> String {
+    let parts = choice.parts.map_or(String::new(), |parts| format!(" in {parts} parts"));
+    let honest = choice.honest.map_or(String::new(), |value| {
+        format!("; a choice like this is worth {value:.4} on units that have no part in it")
+    });
+    format!(
+        "* {}: the first of {} of {} candidates that no other beats by more than a standard error (±) of {} on {units}{parts}, which no fit saw{honest}; --candidates {} repeats it",
+        choice.taken, choice.candidates, choice.of, choice.metric, choice.candidates
+    )
+}
+
 /// That the best λ is still at an end of its path.
 pub(crate) fn edge(chosen: &Chosen) -> Option<String> {
     let (way, cure) = match chosen.edge? {
@@ -211,6 +247,9 @@ pub(crate) fn model<T: Show>(fitted: &Fitted<T>, header: &Header<T>, path: &Path
         text += &format!("transform  {}\n", transformed_columns(transformed));
     }
     text += &T::model_text(fitted, header)?;
+    if let Some(auto) = &facts.auto {
+        text += &format!("\n{}{}\n", tried(auto, None), choice(auto, &T::WORDS.units(auto.units)));
+    }
     Ok(text)
 }
 

@@ -184,7 +184,7 @@ fn validation_without_a_relevant_document_leaves_the_choice_to_the_others() {
 fn help_knows_every_method() {
     let help = well(&["help", "fit"]).out.split_whitespace().collect::<Vec<_>>().join(" ");
     let all = ordain::method::AnyMethod::all();
-    let first = "The method: ranksvm, rankmatch, dorm, ballrank";
+    let first = "The method, or auto to have it chosen: ranksvm, rankmatch, dorm, ballrank";
     assert!(help.contains(first) && help.contains("cstar, independent (annotate); matchmap, matchmargin (match)"));
     for name in all.iter().map(|method| method.name()) {
         assert!(help.contains(&format!("Settings of {name}")), "{name}");
@@ -262,4 +262,54 @@ fn settings_are_checked_together() {
     ordain(&at).code(2).says("loss: expected trainer=margin with it");
     ordain(&[&at[..], &end].concat()).code(1).says("nowhere.arff");
     ordain(&["fit", "ranksvm[degree=5]", "nowhere.txt", "-o", "m.ordain"]).code(2).says("degree: expected kernel=poly");
+}
+
+#[test]
+fn auto_chooses_the_method_and_says_what_was_tried() {
+    let place = Place::empty();
+    let train = place.write("train.txt", &data::letor(30, 1));
+    let fit = |name: &str, more: &[&str]| ordain(&[&["fit", "auto", &train, "-o", &place.at(name)], more].concat());
+    let done = fit("two.ordain", &["--candidates", "2"]).code(0).silent();
+    for text in ["method", "behind the best", "ranksvm", "listnet", "2 of 9 candidates", "--candidates 2 repeats it"] {
+        assert!(done.err.contains(text), "no {text:?} in\n{}", done.err);
+    }
+    // the clock ends the list, and nothing else
+    let json = fit("timed.ordain", &["--budget", "0.2s", "--json"]).code(0).json();
+    let auto = &json["auto"];
+    has_fields(auto, &["candidates", "of", "metric", "convention", "units", "parts", "taken", "tried"]);
+    fit("again.ordain", &["--candidates", &auto["candidates"].to_string()]).code(0);
+    assert_eq!(place.bytes("timed.ordain"), place.bytes("again.ordain"));
+    let header = well(&["inspect", &place.at("again.ordain"), "--json"]).json();
+    assert_eq!(header["auto"], *auto);
+    assert!(well(&["inspect", &place.at("two.ordain")]).out.contains("2 of 9 candidates"));
+    // another metric, and every model answers
+    fit("map.ordain", &["--candidates", "1", "--choose-by", "map"]).code(0).says("map");
+    well(&["evaluate", &place.at("map.ordain"), &train]);
+    assert!(well(&["fit", "auto", "--help"]).out.contains("ranksvm[kernel=rbf]"));
+}
+
+#[test]
+fn auto_knows_the_task_by_the_data() {
+    let place = Place::empty();
+    let tags = crate::tags::trained().read("train.csv");
+    let tags = place.write("tags.csv", &tags);
+    let done = well(&["fit", "auto", &tags, "-o", &place.at("t.ordain"), "--candidates", "1"]);
+    assert!(done.err.contains("* independent"), "{}", done.err);
+    let edges = place.write("edges.csv", &crate::matches::edges(12, 3, true, true));
+    let done = well(&["fit", "auto", &edges, "-o", &place.at("e.ordain"), "--candidates", "1"]);
+    assert!(done.err.contains("* matchmap[null=true]"), "{}", done.err);
+}
+
+#[test]
+fn auto_refuses_what_it_decides_itself() {
+    let place = Place::trained();
+    let (train, model) = (place.at("train.txt"), place.at("a.ordain"));
+    let fit = |method: &str, more: &[&str]| ordain(&[&["fit", method, &train, "-o", &model], more].concat()).code(2);
+    fit("auto", &["--set", "lambda=1"]).says("--set is for a method by its name");
+    fit("auto", &["--resume"]).says("--resume is for a method by its name");
+    fit("auto", &["--no-refit"]).says("--no-refit is for a method by its name");
+    fit("auto", &["--budget", "soon"]).says("--budget: expected a time up to a year");
+    fit("auto", &["--budget", "60s", "--candidates", "2"]).says("cannot be used with");
+    fit("ranksvm", &["--candidates", "2"]).says("are for fit auto");
+    ordain(&["fit", "auto", &train, "-o", &model, "--candidates", "99"]).code(1).says("from 1 to 9");
 }

@@ -2,7 +2,7 @@
 
 use super::Answers;
 use crate::method::{Annotate, CoreFacts, Match, Rank};
-use crate::task::{Facts, Fitted};
+use crate::task::{AutoChoice, Facts, Fitted};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -32,6 +32,9 @@ pub struct FitAnswer<F> {
     /// Convex problems that were solved one after another, if the objective is not convex.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<usize>,
+    /// How the method was chosen, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto: Option<AutoChoice>,
     /// What the task adds.
     #[serde(flatten)]
     pub facts: F,
@@ -40,7 +43,7 @@ pub struct FitAnswer<F> {
 impl<F> FitAnswer<F> {
     /// What a fit came to that took so long and is written to a file.
     pub fn of<T: Answers<FitFacts = F>>(fitted: &Fitted<T>, seconds: f64, model: String) -> Self {
-        let Facts { method, settings, report, .. } = &fitted.facts;
+        let Facts { method, settings, report, auto, .. } = &fitted.facts;
         Self {
             method: method.clone(),
             objective: report.objective,
@@ -53,6 +56,7 @@ impl<F> FitAnswer<F> {
             seconds,
             model,
             rounds: report.rounds,
+            auto: auto.clone(),
             facts: T::fit_facts(fitted),
         }
     }

@@ -224,6 +224,7 @@ impl Candidates<'_> {
             refit: false,
             chosen: None,
             seed: 0,
+            auto: None,
         };
         Ok(Fitted { model: matcher, facts, journal: None })
     }

@@ -5,6 +5,7 @@
 //! [`crate::task::Method`]. [`AnyMethod`] is one of them by its name, written `ranksvm[lambda=1,scale=query]`.
 
 pub mod annotate;
+pub mod auto;
 mod coordinates;
 mod kernels;
 pub mod matching;

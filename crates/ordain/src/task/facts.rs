@@ -28,6 +28,9 @@ pub struct Facts<N> {
     pub chosen: Option<Chosen>,
     /// The seed.
     pub seed: u64,
+    /// How the method was chosen, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto: Option<AutoChoice>,
 }
 
 impl<N> Facts<N> {
@@ -35,6 +38,50 @@ impl<N> Facts<N> {
     pub fn taken(&self) -> Option<&Candidate> {
         self.chosen.as_ref()?.taken(&self.settings)
     }
+}
+
+/// How a method was chosen among others ([`crate::method::auto`]).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AutoChoice {
+    /// How many of the list of candidates were tried: as many again make the same model.
+    pub candidates: usize,
+    /// How long the list is.
+    pub of: usize,
+    /// The metric of the choice.
+    pub metric: String,
+    /// Its convention.
+    pub convention: String,
+    /// On how many units each was measured; none of them had a part in the fits that it measured.
+    pub units: usize,
+    /// In how many parts these were cross-validated; nothing if one part was held out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<usize>,
+    /// The candidate that was taken.
+    pub taken: String,
+    /// What a choice among these is worth on units that had no part in it; nothing if there was one to choose from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub honest: Option<f64>,
+    /// All that was tried, in order.
+    pub tried: Vec<TriedMethod>,
+}
+
+/// A candidate of a choice among methods.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TriedMethod {
+    /// The method with its settings.
+    pub method: String,
+    /// The mean of the metric over the units that count; nothing if it could not be fitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
+    /// The standard error of that mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<f64>,
+    /// How far it is behind the best, and the standard error of that, over the same units.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<[f64; 2]>,
+    /// Why it could not be fitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }
 
 /// Settings that were tried on validation.

@@ -5,6 +5,7 @@
 
 mod ask;
 mod assignment;
+mod auto;
 mod ball;
 mod best_matching;
 mod boosters;

@@ -51,6 +51,15 @@ impl Task for Annotate {
     type Notes = LabelNotes;
     const METHODS: Methods<CStar> = &[("cstar", CStar::default), ("independent", CStar::independent)];
 
+    const CANDIDATES: &'static [&'static [&'static str]] = &[&[
+        "independent",
+        "cstar",
+        "independent[kernel=rbf]",
+        "cstar[kernel=rbf]",
+        "independent[scorer=trees]",
+        "cstar[scorer=trees]",
+    ]];
+
     fn read(parts: &[Vec<PathBuf>], how: &LabelReading) -> Result<(LabelSet, Vec<Range<usize>>)> {
         data::read_labels(parts, how)
     }

@@ -43,6 +43,32 @@ impl Task for Match {
     type Notes = MatchNotes;
     const METHODS: Methods<MatchMethod> = MatchMethod::ALL;
 
+    const CANDIDATES: &'static [&'static [&'static str]] = &[
+        &[
+            "matchmap",
+            "matchmargin",
+            "matchmap[scorer=linear+trees]",
+            "matchmap[kernel=rbf]",
+            "matchmargin[kernel=rbf]",
+        ],
+        &[
+            "matchmap[null=true]",
+            "matchmargin[null=true]",
+            "matchmap[null=true,scorer=linear+trees]",
+            "matchmap[kernel=rbf,null=true]",
+            "matchmargin[kernel=rbf,null=true]",
+        ],
+    ];
+
+    /// With a null where an item of the lesser side of a problem stays alone.
+    fn candidates(set: &MatchSet, units: &[u32]) -> &'static [&'static str] {
+        let alone = |&p: &u32| {
+            let problem = set.problem(p as usize);
+            problem.is_known() && problem.matched().count() < problem.left.len().min(problem.right.len())
+        };
+        Self::CANDIDATES[usize::from(units.iter().any(alone))]
+    }
+
     fn read(parts: &[Vec<PathBuf>], how: &MatchReading) -> Result<(MatchSet, Vec<Range<usize>>)> {
         data::read_matches(parts, how)
     }

@@ -667,6 +667,7 @@ impl<L: Learner> Search<'_, L> {
             refit,
             chosen,
             seed: self.data.seed,
+            auto: None,
         };
         Fitted { model: outcome.matcher, facts, journal: None }
     }

@@ -258,6 +258,7 @@ impl Boosting<'_> {
             refit: false,
             chosen: None,
             seed: data.seed,
+            auto: None,
         }
     }
 

@@ -615,6 +615,7 @@ impl<L: KernelLearner> Search<'_, L> {
             refit,
             chosen,
             seed: self.data.seed,
+            auto: None,
         };
         Fitted { model: outcome.ranker, facts, journal: None }
     }

@@ -89,6 +89,18 @@ impl Task for Rank {
     type Notes = RankNotes;
     const METHODS: Methods<RankMethod> = RankMethod::ALL;
 
+    const CANDIDATES: &'static [&'static [&'static str]] = &[&[
+        "ranksvm",
+        "listnet",
+        "structrank",
+        "rankmatch",
+        "svmmap",
+        "frank",
+        "ranksvm[scorer=trees,loss=lambda]",
+        "rankmatch[scorer=linear+trees]",
+        "ranksvm[kernel=rbf]",
+    ]];
+
     fn read(parts: &[Vec<PathBuf>], how: &RankReading) -> Result<(RankSet, Vec<Range<usize>>)> {
         data::read_rank(parts, how)
     }

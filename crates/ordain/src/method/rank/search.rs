@@ -506,6 +506,7 @@ impl<'a, L: Learner> Search<'a, L> {
             refit,
             chosen,
             seed: data.seed,
+            auto: None,
         };
         let resumes = outcome.report.stop == Stop::Interrupted && self.learner.resumes();
         let journal = resumes.then(|| self.journal.rewound());

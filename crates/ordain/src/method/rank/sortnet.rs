@@ -375,6 +375,7 @@ impl Course<'_> {
             refit: false,
             chosen,
             seed: self.data.seed,
+            auto: None,
         };
         Ok((at, Fitted { model: ranker(&network), facts, journal: None }))
     }

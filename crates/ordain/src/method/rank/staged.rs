@@ -321,6 +321,7 @@ fn finish<L: Staged>(learner: &L, job: &Job<'_>, parts: usize, made: Vec<Made>) 
             ..Chosen::new(job.by, &data.convention, held, candidates)
         }),
         seed: data.seed,
+        auto: None,
     };
     let inputs = Inputs::new(&data.set.columns, &data.filled, scale, global.as_ref());
     let model = Ranker { inputs, score, places: vec![], quadratic: None, start: None };

@@ -236,6 +236,7 @@ impl CStar {
             refit: held.refit,
             chosen: held.chosen,
             seed: data.seed,
+            auto: None,
         };
         // every score is linear in the parameters: to divide them is to divide the scores
         let theta: Vec<f64> = solved.theta.iter().map(|x| x / held.temperature.unwrap_or(1.0)).collect();

@@ -241,6 +241,7 @@ impl Method<Rank> for Ccrf {
             refit: false,
             chosen: None,
             seed: data.seed,
+            auto: None,
         };
         let model = Ranker { inputs, score, places: vec![], quadratic: None, start: None };
         Ok(Fitted { model, facts, journal: None })
