@@ -457,12 +457,54 @@ class Estimator(BaseEstimator):
         return f"<table><caption>{html.escape(repr(self))}</caption>{body}</table>"
 
 
+class Chooses(Estimator):
+    """What estimators share that choose the method too: a list of candidates, tried in order."""
+
+    _method: ClassVar[str] = "auto"
+    refit: bool = True
+    budget: float | None
+    candidates: int | None
+
+    def _settings(self) -> list[tuple[str, str]]:
+        """Where the list of candidates ends."""
+        for name, kinds, expected in (
+            ("budget", (int, float, np.integer, np.floating), "None or a number of seconds above 0"),
+            ("candidates", (int, np.integer), "None or a whole number above 0"),
+        ):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, kinds) or not value > 0):
+                raise ValueError(f"{name}: expected {expected}, found {value!r}")
+        if self.budget is not None and self.candidates is not None:
+            raise ValueError(
+                f"expected budget or candidates, found both: {self.budget!r}, {self.candidates!r}; candidates repeats"
+                " what a budget came to"
+            )
+        given = {"budget": self.budget, "candidates": self.candidates}
+        return [(name, _text(name, value)) for name, value in given.items() if value is not None]
+
+    @property
+    def method_(self) -> str:
+        """The name of the method that was taken; `settings_` are its settings."""
+        self._fitted()
+        return str(self.facts_["method"])
+
+    @property
+    def auto_(self) -> dict[str, Any]:
+        """How it was chosen: `tried` has each candidate with its value and how far it is behind the best.
+
+        `candidates=` with the number of that name makes the same model again, and `honest` is what a choice like this
+        is worth on units that have no part in it.
+        """
+        self._fitted()
+        return dict(self.facts_["auto"])
+
+
 def classes() -> dict[str, Any]:
     """Every estimator by the name of its method."""
     found, open_ = {}, [Estimator]
     while open_:
         kind = open_.pop()
         open_.extend(kind.__subclasses__())
-        if "_method" in vars(kind):
+        if "_method" in vars(kind) and kind is not Chooses:
             found[kind._method] = kind
     return found

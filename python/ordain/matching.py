@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from . import _ordain
-from ._base import Callback, Estimator, _read
+from ._base import Callback, Chooses, Estimator, _read
 from ._folds import need_whole
 from ._input import (
     Doubles,
@@ -35,7 +35,7 @@ Columns: TypeAlias = dict[str, np.ndarray[Any, Any]]
 
 _IDS = ("problem", "left", "right")
 
-__all__ = ["MatchMap", "MatchMargin", "point_edges"]
+__all__ = ["AutoMatcher", "MatchMap", "MatchMargin", "point_edges"]
 
 
 def point_edges(
@@ -508,6 +508,38 @@ class MatchMargin(Matcher):
         self.tol = tol
         self.choose_by = choose_by
         self.refit = refit
+        self.missing = missing
+        self.inputs = inputs
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress
+
+
+class AutoMatcher(Chooses, Matcher):
+    """The matcher of the method that validation chooses, with settings that validation chooses.
+
+    Candidates are tried in order, from the cheapest on (`ordain fit auto --help` has the list). Each is measured on
+    problems that had no part in its fit, nor in the choice of its settings. The first that no other beats by more than
+    one standard error is fitted on everything. `budget` is in seconds and only says where the list ends; `candidates`
+    is that number, and repeats a fit byte for byte; with neither all are tried. Of a saved model `ordain.load` makes an
+    estimator of the method that was taken.
+    """
+
+    def __init__(
+        self,
+        *,
+        budget: float | None = None,
+        candidates: int | None = None,
+        choose_by: str | None = None,
+        missing: str = "auto",
+        inputs: Mapping[str, str] | None = None,
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.budget = budget
+        self.candidates = candidates
+        self.choose_by = choose_by
         self.missing = missing
         self.inputs = inputs
         self.seed = seed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from . import _ordain, metrics
-from ._base import Callback, Estimator, _read
+from ._base import Callback, Chooses, Estimator, _read
 from ._folds import need_whole
 from ._input import (
     Doubles,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CCRF",
     "AdaRank",
+    "AutoRanker",
     "BallRank",
     "Dorm",
     "FRank",
@@ -1693,6 +1694,47 @@ class IsoRank(Ranker):
         self.choose_by = choose_by
         self.convention = convention
         self.refit = refit
+        self.missing = missing
+        self.inputs = inputs
+        self.single_query = single_query
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress
+
+
+class AutoRanker(Chooses, Ranker):
+    """The ranker of the method that validation chooses, with settings that validation chooses.
+
+    Candidates are tried in order, from the cheapest on (`ordain fit auto --help` has the list). Each is measured on
+    queries that had no part in its fit, nor in the choice of its settings. The first that no other beats by more than
+    one standard error is fitted on everything. `budget` is in seconds and only says where the list ends; `candidates`
+    is that number, and repeats a fit byte for byte; with neither all are tried. Of a saved model `ordain.load` makes an
+    estimator of the method that was taken.
+
+    >>> from ordain import AutoRanker, make_ranking
+    >>> model = AutoRanker(candidates=2).fit(*make_ranking(60, seed=1))
+    >>> model.method_, [one["method"] for one in model.auto_["tried"]]
+    ('ranksvm', ['ranksvm', 'listnet'])
+    """
+
+    def __init__(
+        self,
+        *,
+        budget: float | None = None,
+        candidates: int | None = None,
+        choose_by: str = "ndcg@10",
+        convention: str = "standard",
+        missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
+        single_query: bool = False,
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.budget = budget
+        self.candidates = candidates
+        self.choose_by = choose_by
+        self.convention = convention
         self.missing = missing
         self.inputs = inputs
         self.single_query = single_query

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from . import _ordain
-from ._base import Callback, Estimator, _read
+from ._base import Callback, Chooses, Estimator, _read
 from ._input import Doubles, Ints, Table, columns_of, joined, named, one_set, table
 from ._labels import Labels, Lists, labels
 from ._labels import joined as joined_labels
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Answers: TypeAlias = "Mapping[Any, bool | None]"
 Names: TypeAlias = np.ndarray[Any, np.dtype[np.object_]]
 
-__all__ = ["CStar", "Independent", "Question"]
+__all__ = ["AutoTagger", "CStar", "Independent", "Question"]
 
 # a kernel that is given: the columns of X are the kernel with each training item (scikit-learn says "precomputed")
 _GIVEN = ("given", "precomputed")
@@ -547,6 +547,40 @@ class Independent(Tagger):
         self.choose_by = choose_by
         self.convention = convention
         self.refit = refit
+        self.missing = missing
+        self.inputs = inputs
+        self.seed = seed
+        self.n_threads = n_threads
+        self.progress = progress
+
+
+class AutoTagger(Chooses, Tagger):
+    """The annotator of the method that validation chooses, with settings that validation chooses.
+
+    Candidates are tried in order, from the cheapest on (`ordain fit auto --help` has the list). Each is measured on
+    items that had no part in its fit, nor in the choice of its settings. The first that no other beats by more than
+    one standard error is fitted on everything. `budget` is in seconds and only says where the list ends; `candidates`
+    is that number, and repeats a fit byte for byte; with neither all are tried. Of a saved model `ordain.load` makes an
+    estimator of the method that was taken.
+    """
+
+    def __init__(
+        self,
+        *,
+        budget: float | None = None,
+        candidates: int | None = None,
+        choose_by: str = "bep",
+        convention: str = "standard",
+        missing: str = "error",
+        inputs: Mapping[str, str] | None = None,
+        seed: int = 0,
+        n_threads: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.budget = budget
+        self.candidates = candidates
+        self.choose_by = choose_by
+        self.convention = convention
         self.missing = missing
         self.inputs = inputs
         self.seed = seed

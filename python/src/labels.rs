@@ -1,7 +1,7 @@
 //! Annotators.
 
 use crate::input::{Lists, Rows, asked, check_finite, learned, lists};
-use crate::model::{Run, chosen_metric, lines, method, model_methods};
+use crate::model::{Run, chosen_metric, lines, model_methods, of_task};
 use crate::raised;
 use crate::work::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
@@ -50,13 +50,11 @@ pub(crate) fn fit_labels(
     valid_from: Option<usize>,
     run: Run<'_>,
 ) -> PyResult<(Annotator, Option<PyErr>)> {
-    let AnyMethod::Annotate(method) = method(name, &settings)? else {
-        let known = Annotate::METHODS.iter().map(|(name, _)| *name);
-        return Err(raised(ordain::Error::unknown("method that annotates", name, known)));
-    };
+    let own = |any| if let AnyMethod::Annotate(method) = any { Some(method) } else { None };
+    let asked = of_task::<Annotate>(name, &settings, "method that annotates", own)?;
     let set = labelled(learned(&x, names, &run)?, labels, &yes, unknown.as_ref())?;
     let first = valid_from.unwrap_or(set.len());
-    let (fitted, raise) = run.fit::<Annotate>(py, &method, set, first, valid_from.is_some())?;
+    let (fitted, raise) = run.fit::<Annotate>(py, &asked, set, first, valid_from.is_some())?;
     Ok((Annotator { fitted }, raise))
 }
 

@@ -1,7 +1,7 @@
 //! Matchers.
 
 use crate::input::{Ids, Rows, asked, check_finite, learned};
-use crate::model::{Run, chosen_metric, json, lines, method, model_methods};
+use crate::model::{Run, chosen_metric, json, lines, model_methods, of_task};
 use crate::raised;
 use crate::work::work;
 use numpy::{
@@ -193,16 +193,14 @@ pub(crate) fn fit_match(
     valid_from: Option<usize>,
     run: Run<'_>,
 ) -> PyResult<(Matcher, Option<PyErr>)> {
-    let AnyMethod::Match(method) = method(name, &settings)? else {
-        let known = Match::METHODS.iter().map(|(name, _)| *name);
-        return Err(raised(ordain::Error::unknown("matching method", name, known)));
-    };
+    let own = |any| if let AnyMethod::Match(method) = any { Some(method) } else { None };
+    let asked = of_task::<Match>(name, &settings, "matching method", own)?;
     let (features, columns) = learned(&x, names, &run)?;
     let from = valid_from.unwrap_or(features.rows());
     let (truth, ends) = (y.as_slice()?, ends(problem.as_ref(), &left, &right)?);
     let made = py.detach(|| Edges::new(features, columns, Some(truth), ends, from));
     let (Edges { set, .. }, first) = made?;
-    let (fitted, raise) = run.fit::<Match>(py, &method, set, first, valid_from.is_some())?;
+    let (fitted, raise) = run.fit::<Match>(py, &asked, set, first, valid_from.is_some())?;
     Ok((Matcher { fitted }, raise))
 }
 

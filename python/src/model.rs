@@ -9,6 +9,7 @@ use crate::work::watched;
 use ordain::data::Missing;
 use ordain::export::{Exports, Options, export};
 use ordain::method::AnyMethod;
+use ordain::method::auto::{Limit, auto};
 use ordain::metric::{Convention, Metric};
 use ordain::model_file::{self, AnyModel};
 use ordain::task::{DataSet, Fitted, Method, Task, Training, Words};
@@ -17,10 +18,44 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The method of this name with these settings, checked.
 pub(crate) fn method(name: &str, settings: &[(String, String)]) -> PyResult<AnyMethod> {
     AnyMethod::parse(name, settings.iter().map(|(name, value)| format!("{name}={value}"))).map_err(raised)
+}
+
+/// What a fit is by: a method with its settings, or the choice of one.
+#[allow(clippy::large_enum_variant)] // there is one of them at a time
+pub(crate) enum Asked<T: Task> {
+    Method(T::Method),
+    Auto(Limit),
+}
+
+/// A method of one task, which `own` takes out of any; or `auto`, with the budget in seconds or the number of candidates.
+pub(crate) fn of_task<T: Task>(
+    name: &str,
+    settings: &[(String, String)],
+    kind: &'static str,
+    own: impl Fn(AnyMethod) -> Option<T::Method>,
+) -> PyResult<Asked<T>> {
+    if name != "auto" {
+        let found = own(method(name, settings)?);
+        let known = T::METHODS.iter().map(|(name, _)| *name);
+        return found.map(Asked::Method).ok_or_else(|| raised(ordain::Error::unknown(kind, name, known)));
+    }
+    let mut limit = Limit::All;
+    for (name, value) in settings {
+        let wrong = || PyValueError::new_err(format!("{name}: expected a number above 0, found {value}"));
+        limit = match name.as_str() {
+            "candidates" => Limit::Candidates(value.parse().map_err(|_| wrong())?),
+            _ => {
+                let seconds = value.parse().map_err(|_| wrong())?;
+                Limit::Budget(Duration::try_from_secs_f64(seconds).map_err(|_| wrong())?)
+            }
+        };
+    }
+    Ok(Asked::Auto(limit))
 }
 
 pub(crate) fn metric(name: &str) -> PyResult<Metric> {
@@ -82,7 +117,7 @@ impl Run<'_> {
     pub(crate) fn fit<T: Task>(
         &self,
         py: Python<'_>,
-        method: &T::Method,
+        asked: &Asked<T>,
         mut set: T::Set,
         first: usize,
         validates: bool,
@@ -91,8 +126,18 @@ impl Run<'_> {
         let convention: Convention = self.convention.parse().map_err(raised)?;
         let all = set.all();
         let (train, valid) = all.split_at(first.min(all.len()));
-        let filled = set.fill(self.missing()?, train);
-        let (refit, seed) = (self.refit, self.seed);
+        let (refit, seed, missing) = (self.refit, self.seed, self.missing()?);
+        let method = match asked {
+            Asked::Method(method) => method,
+            Asked::Auto(limit) => {
+                return watched(py, self.threads, self.callback.as_ref(), |watch| {
+                    let valid = validates.then_some(valid);
+                    let training = Training { valid, by, convention, seed, ..Training::new(&set, train) };
+                    auto(&training, missing, *limit, watch).map(|made| made.fitted)
+                });
+            }
+        };
+        let filled = set.fill(missing, train);
         watched(py, self.threads, self.callback.as_ref(), |watch| {
             let made = method.transform_in_place(&mut set, train);
             let valid = validates.then_some(valid);

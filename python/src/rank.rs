@@ -1,7 +1,7 @@
 //! Rankers.
 
 use crate::input::{Ids, Rows, asked, check_finite, learned, rank_set};
-use crate::model::{Run, lines, method, model_methods};
+use crate::model::{Run, lines, model_methods, of_task};
 use crate::raised;
 use crate::work::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -10,7 +10,7 @@ use ordain::data::scale::Scale;
 use ordain::data::{Missing, RankSet};
 use ordain::method::{AnyMethod, Rank};
 use ordain::metric::{Convention, Metric};
-use ordain::task::{Fitted, Model, Ready, Task};
+use ordain::task::{Fitted, Model, Ready};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use std::num::NonZeroUsize;
@@ -43,13 +43,8 @@ pub(crate) fn fit_rank(
     links: Option<Links<'_>>,
     start: Option<PyReadonlyArray1<'_, f64>>,
 ) -> PyResult<(Ranker, Option<PyErr>)> {
-    let AnyMethod::Rank(method) = method(name, &settings)? else {
-        return Err(raised(ordain::Error::unknown(
-            "ranking method",
-            name,
-            Rank::METHODS.iter().map(|(name, _)| *name),
-        )));
-    };
+    let own = |any| if let AnyMethod::Rank(method) = any { Some(method) } else { None };
+    let asked = of_task::<Rank>(name, &settings, "ranking method", own)?;
     let (features, columns) = learned(&x, names, &run)?;
     let rows = features.rows();
     let (mut set, first) = rank_set(features, columns, Some(&y), qid.as_ref(), valid_from.unwrap_or(rows))?;
@@ -66,7 +61,7 @@ pub(crate) fn fit_rank(
         let given = weight.as_slice()?;
         set.weights = Some((0..rows).map(|row| given[set.input_row(row)]).collect());
     }
-    let (fitted, raise) = run.fit::<Rank>(py, &method, set, first, valid_from.is_some())?;
+    let (fitted, raise) = run.fit::<Rank>(py, &asked, set, first, valid_from.is_some())?;
     Ok((Ranker { fitted }, raise))
 }
 
