@@ -5,4 +5,5 @@ pub mod exhaustive;
 pub mod matching;
 pub mod quadratic;
 pub mod ranking;
+pub mod ruled;
 pub mod star;
