@@ -7,8 +7,9 @@ use super::plain::matches as plain;
 use super::readers::allowed;
 use super::suite::{Check, Suite, clear, damage, ensure};
 use ordain::Result;
-use ordain::data::{RankReading, RankSet, Records, read_rank, read_records};
+use ordain::data::{Clicks, RankReading, RankSet, Records, Rules, read_rank, read_records};
 use ordain::link::read_known;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -93,6 +94,72 @@ pub(crate) fn damaged_pins(suite: &mut Suite, inputs: usize) {
             let (found, right) = (set.pinned(row), truth.get(&row).copied());
             ensure!(found == right, "another place", "row {row}: {found:?}, not {right:?}");
         }
+        Ok(())
+    });
+}
+
+/// Which of two documents is better.
+pub(crate) fn damaged_preferences(suite: &mut Suite, inputs: usize) {
+    let read = beside(suite, |path| RankReading { preferences: Some(path.into()), ..RankReading::default() });
+    let whole = "qid,winner,loser,weight,by\nq0,d1,d2,1,x\nq0,d2,d1,.5,\nq1,d5,#1,3e-1,y\nq1,d5,d0,2,z\n";
+    tables(suite, inputs, (81, "preferences.csv", whole), read, |set, text| {
+        let Some(truth) = plain::preferences(text, set) else {
+            return Err(("what is wrong was read".into(), String::new()));
+        };
+        same_pairs(set, &truth)
+    });
+}
+
+/// Clicks with their positions.
+pub(crate) fn damaged_clicks(suite: &mut Suite, inputs: usize) {
+    let whole = "qid,docid,position,clicked,x\na,1,1,0,.5\na,2,2,1,1\na,3,3,0,2\nb,1,2,0,3\nb,2,9,1,1\nb,3,1,1,0\n";
+    let read = |path: &Path| {
+        let how = RankReading { clicks: Some(Clicks::default()), ..RankReading::default() };
+        read_rank(&[vec![path.to_path_buf()]], &how).map(|(set, _)| set)
+    };
+    tables(suite, inputs, (82, "clicks.csv", whole), read, |set, text| {
+        let Some(truth) = plain::clicks(text, set) else {
+            return Err(("what is wrong was read".into(), String::new()));
+        };
+        same_pairs(set, &truth)
+    });
+}
+
+/// Whether a set has these preferences: stored rows, and weights.
+fn same_pairs(set: &RankSet, truth: &BTreeMap<(usize, usize), f64>) -> Check {
+    let Some(preferences) = set.preferences() else { return Err(("no preferences".into(), String::new())) };
+    ensure!(preferences.len() == truth.len(), "other pairs", "{} for {}", preferences.len(), truth.len());
+    for q in 0..set.len() {
+        let start = set.span(q).start;
+        for (a, b, weight) in preferences.of(set.span(q)) {
+            let right = truth.get(&(start + a as usize, start + b as usize)).copied().unwrap_or(f64::NAN);
+            ensure!((weight - right).abs() <= 1e-12 * right, "another weight", "{weight}, not {right}");
+        }
+    }
+    Ok(())
+}
+
+/// Rules for what is shown, as a table.
+pub(crate) fn damaged_rules(suite: &mut Suite, inputs: usize) {
+    let whole =
+        "rule,qid,docid,place,column,most,first\npin,q0,d1,3,,,\nexclude,,d2,,,,\ncap,,,,brand,2,10\npin,,d5,1,,,\n";
+    tables(suite, inputs, (83, "rules.csv", whole), Rules::read, |rules, text| {
+        let Some(truth) = plain::rules(text) else { return Err(("what is wrong was read".into(), String::new())) };
+        ensure!(*rules == truth, "other rules", "{rules:?}, not {truth:?}");
+        Ok(())
+    });
+}
+
+/// The same as JSON.
+pub(crate) fn damaged_rules_json(suite: &mut Suite, inputs: usize) {
+    let whole = "{\"pins\":[{\"query\":\"q0\",\"document\":\"d1\",\"place\":3}],\"exclusions\":[{\"document\":\"d2\"}],\n\"caps\":[{\"column\":\"brand\",\"most\":2,\"first\":10}]}";
+    tables(suite, inputs, (84, "rules.json", whole), Rules::read, |rules, text| {
+        // written again they are the same
+        let again = serde_json::to_string(rules).expect("rules as JSON");
+        let value: Option<serde_json::Value> = serde_json::from_slice(text).ok();
+        ensure!(value.is_some_and(|value| value.is_object()), "what is no JSON was read", "{again}");
+        ensure!(Rules::from_json(&again).is_ok_and(|same| same == *rules), "other rules", "{again}");
+        ensure!(rules.pins.iter().all(|pin| pin.place > 0), "a place 0", "{again}");
         Ok(())
     });
 }

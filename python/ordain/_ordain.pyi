@@ -52,6 +52,7 @@ __all__ = [
     "FormatError",
     "Matcher",
     "Ranker",
+    "RuleBook",
     "__version__",
     "coarse_columns",
     "fit_labels",
@@ -131,6 +132,17 @@ class Ranker:
         threads: int | None,
         known: _Known = None,
     ) -> list[str]: ...
+    def ruled(
+        self,
+        x: _Rows,
+        names: _Names,
+        qid: _Ids | None,
+        rules: RuleBook,
+        values: list[list[str]],
+        top: int | None,
+        threads: int | None,
+        known: _Known = None,
+    ) -> list[str]: ...
     def importances(
         self,
         x: _Rows,
@@ -142,6 +154,15 @@ class Ranker:
         threads: int | None,
         known: _Known = None,
     ) -> list[tuple[str, float, float, float]]: ...
+
+@final
+class RuleBook:
+    @staticmethod
+    def from_json(text: str) -> RuleBook: ...
+    @staticmethod
+    def read(path: _Path) -> RuleBook: ...
+    @property
+    def columns(self) -> list[str]: ...
 
 @final
 class Annotator:
@@ -231,7 +252,7 @@ def fit_rank(
     settings: _Settings,
     x: _Rows,
     names: _Names,
-    y: _Doubles,
+    y: _Doubles | None,
     qid: _Ids | None,
     weight: _Doubles | None,
     valid_from: int | None,
@@ -239,6 +260,7 @@ def fit_rank(
     items: _Ids | None = None,
     links: dict[str, Any] | None = None,
     start: _Doubles | None = None,
+    judged: dict[str, Any] | None = None,
 ) -> tuple[Ranker, BaseException | None]: ...
 def fit_labels(
     name: str,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -113,6 +115,64 @@ def _links(given: Any) -> dict[str, Any] | None:
     return {"names": [str(name) for name in names], "query": query, "a": a, "b": b, "values": values}
 
 
+_NOT_JUDGED = {"query": None, "winner": None, "loser": None, "weight": None, "clicks": None, "positions": None}
+
+
+def _preferences(given: Any) -> dict[str, Any]:
+    """Which of two documents is better: of a frame by its columns qid, winner and loser, of an array by two rows."""
+    columns = columns_of(given)
+    if not columns:
+        array = np.asarray(given)
+        if array.ndim != 2 or array.shape[1] not in (2, 3) or array.dtype.kind not in "iuf":
+            raise ValueError(
+                "preferences: expected a frame with the columns qid, winner, loser and, if there are weights, weight,"
+                " or an array with the better and the lesser row of X in each row, and a weight or none, found"
+                f" {given!r:.80}"
+            )
+        rows = array[:, :2]
+        if not (np.isfinite(rows).all() and (rows == np.floor(rows)).all() and (rows >= 0).all()):
+            raise ValueError("preferences: expected numbers of rows of X, from 0, in the first two columns")
+        ends = {name: np.ascontiguousarray(rows[:, j], dtype=np.int64) for j, name in enumerate(("winner", "loser"))}
+        own = array[:, 2] if array.shape[1] == 3 else np.ones(len(array))
+        return _NOT_JUDGED | ends | {"weight": np.ascontiguousarray(own, dtype=np.float64)}
+    absent = [name for name in ("qid", "winner", "loser") if name not in columns]
+    if absent:
+        raise ValueError(
+            f"preferences: expected the columns qid, winner and loser, found no {absent[0]} among {columns!r:.200}"
+        )
+    n = len(np.asarray(given["qid"]))
+    names = ("qid", "winner", "loser")
+    query, winner, loser = (ids(np.asarray(given[name]), f"preferences[{name!r}]", n) for name in names)
+    weight = column(given["weight"], "preferences['weight']", n) if "weight" in columns else np.ones(n)
+    return _NOT_JUDGED | {"query": query, "winner": winner, "loser": loser, "weight": weight}
+
+
+def _clicks(clicks: Any, position: Any, n: int) -> dict[str, Any]:
+    """How clicks are weighed, and the position of each row."""
+    if not isinstance(clicks, str):
+        raise ValueError(f"clicks: expected 'ips', as in 'ips,eta=1,clip=10', found {clicks!r:.80}")
+    if position is None:
+        raise ValueError("position: expected the position of each row in its list, from 1, beside clicks, found None")
+    places = column(position, "position", n)
+    wrong = np.flatnonzero((places != np.floor(places)) | (places < 1) | (places >= 2**32))
+    if len(wrong):
+        raise ValueError(f"position[{wrong[0]}]: expected a whole number from 1, found {places[wrong[0]]}")
+    return _NOT_JUDGED | {"clicks": clicks, "positions": places.astype(np.int64).tolist()}
+
+
+def _kinds(X: Any, values: Any, name: str, n: int) -> list[str]:
+    """The values of a column that a cap goes by, as text; nothing where there is none."""
+    given = values[name] if values is not None and name in values else None
+    if given is None and name in columns_of(X):
+        given = X[name]
+    if given is None:
+        raise ValueError(f"values: expected the column {name!r} of a cap, in X or in values, found neither")
+    cells = np.asarray(given, dtype=object).tolist()
+    if len(cells) != n:
+        raise ValueError(f"values[{name!r}]: expected {n} values, one for each row of X, found {len(cells)}")
+    return ["" if cell is None or cell != cell else str(cell) for cell in cells]
+
+
 class Ranker(Estimator):
     """What all rankers share.
 
@@ -191,8 +251,16 @@ class Ranker(Estimator):
         items: Any = None,
         links: Any = None,
         init_score: Any = None,
+        judged: tuple[Any, Any, Any] = (None, None, None),
     ) -> Self:
         settings, run = self._settings(), self._run(callbacks)
+        preferences, clicks, position = judged
+        if preferences is not None and clicks is not None:
+            raise ValueError("expected preferences= or clicks=, found both")
+        if isinstance(position, str):
+            ignore = [*ignore, position]
+        if (preferences is not None or clicks is not None) and run["choose_by"] == "ndcg@10":
+            run["choose_by"] = None  # pairs, which preferences tell
         need_whole("query", "QueryKFold", qid if isinstance(qid, str) else "qid")
         names, left = named(X, {"label": y, "query": qid, "weight": sample_weight, "id": items}, ignore)
         run["columns"] |= names | {"ignore": left}
@@ -204,14 +272,19 @@ class Ranker(Estimator):
             qid = None
         roles = {"ignore": left, "inputs": run["columns"]["inputs"]}
         data = self._table(X, names | roles)
-        if y is None:
+        if y is None and preferences is None:
             name = type(self).__name__
             raise ValueError(
                 f"{name} requires y to be passed, but the target y is None: expected the relevance of each row"
             )
         n = data.shape[0]
-        grades = column(y, "y", n)
+        grades = None if y is None else column(y, "y", n)
         queries = self._queries(data, qid, group)
+        if (preferences is not None or clicks is not None) and eval_set is not None:
+            raise ValueError("eval_set: expected none beside preferences or clicks, which choose on every fifth query")
+        of_pairs = None if preferences is None else _preferences(preferences)
+        if clicks is not None:
+            of_pairs = _clicks(clicks, X[position] if isinstance(position, str) else position, n)
         if n == 1:
             raise ValueError("expected two rows of different relevance at least, found 1 sample")
         weight = None if sample_weight is None else _weights(sample_weight, n)
@@ -230,6 +303,8 @@ class Ranker(Estimator):
                     raise ValueError("eval_set: expected (X, y, qid, init_score) beside init_score, found X alone")
                 eval_set, rows = tuple(most), self._table(most[0], roles).shape[0]
                 start = np.concatenate([start, column(more, "init_score of eval_set", rows)])
+            if grades is None:
+                raise ValueError("y: expected the relevance of each row beside eval_set, found None")
             data, grades, queries, weight = self._joined(data, grades, queries, weight, eval_set, roles)
             valid = n
         model, raised = _ordain.fit_rank(
@@ -245,6 +320,7 @@ class Ranker(Estimator):
             known,
             _links(links),
             start,
+            of_pairs,
         )
         return self._keep(model, data, raised)
 
@@ -323,6 +399,30 @@ class Ranker(Estimator):
     ) -> list[dict[str, Any]]:
         model = self._fitted()
         return _read(model.answers(*self._asked(X, qid, model.by_query), top, probabilities, self.n_threads, known))
+
+    def ruled(
+        self, X: Any, qid: Any = None, *, rules: Any, items: Any = None, values: Any = None, top: int | None = None
+    ) -> list[dict[str, Any]]:
+        """The ranked list of each query under rules, as the documents that `predict --rules FILE --json` prints.
+
+        `rules` is a dict with the lists `pins` ({"query", "document", "place"}), `exclusions` ({"query", "document"})
+        and `caps` ({"column", "most", "first"}), or a path of a file with them. Documents are named by `items`, else
+        by the number of their row, from 1; a rule without a query holds for all. Columns of caps are those of the
+        frame `X`, or `values` gives them: {"brand": one value for each row}. `rules` of each list says whether the
+        order is the best one (it is with caps on one column at most), and its `gap` if not.
+        """
+        model = self._fitted()
+        if isinstance(rules, Mapping):
+            book = _ordain.RuleBook.from_json(json.dumps(dict(rules)))
+        elif isinstance(rules, (str, os.PathLike)):
+            book = _ordain.RuleBook.read(rules)
+        else:
+            raise ValueError(f"rules: expected a dict or the path of a file, found {rules!r:.80}")
+        rows, names, queries = self._asked(X, qid, True)
+        n = self._table(X, self.columns_).shape[0]
+        known = {"items": None if items is None else ids(items, "items", n), "pins": None, "links": None, "start": None}
+        given = [_kinds(X, values, name, n) for name in book.columns]
+        return _read(model.ruled(rows, names, queries, book, given, top, self.n_threads, known))
 
     def rank(self, X: Any, qid: Any = None) -> Ints:
         """The rank of each row within its query, 1 for the best; equal scores stand in the order of the rows."""
@@ -431,6 +531,46 @@ class Ranker(Estimator):
         return lines
 
 
+class PairRanker(Ranker):
+    """A ranker that learns from pairs: by relevance, or by preferences or clicks in place of it."""
+
+    __metadata_request__fit = {"qid": True, "items": True, "preferences": True, "clicks": True, "position": True}
+
+    def _items(self, X: Any, n: int, items: Any) -> Ids | None:
+        """The document of each row, by which preferences know it."""
+        return None if items is None else ids(items, "items", n)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        *,
+        group: Any = None,
+        sample_weight: Any = None,
+        items: Any = None,
+        preferences: Any = None,
+        clicks: str | None = None,
+        position: Any = None,
+        ignore: Iterable[str] = (),
+        eval_set: Any = None,
+        callbacks: Iterable[Callback] | Callback | None = None,
+    ) -> Self:
+        """Learns as `Ranker.fit` does; a pair counts as much as the geometric mean of the weights of its two rows.
+
+        With `preferences` no `y` is needed: a frame with the columns qid, winner, loser and, if there are weights,
+        weight, whose documents are named by `items` (else by their number from 1), or an array with two rows of X
+        (from 0), the better one first, and a weight or none. A pair then counts its own weight.
+
+        With `clicks="ips"` (or `"ips,eta=1,clip=10"`) `y` is 1 for a click and `position` says where in its list,
+        from 1, a row was shown; each query is one list. A clicked row is preferred to all above it that were not
+        clicked and to the next one below, with the weight position**eta, at most clip. `facts_["preferences"]` says
+        what came of it.
+        """
+        judged = (preferences, clicks, position)
+        return self._fit(X, y, qid, group, sample_weight, ignore, eval_set, callbacks, items, judged=judged)
+
+
 class TreeRanker(Ranker):
     """Rankers whose trees can be added to the scores of another model: `init_score`, a number for each row.
 
@@ -488,7 +628,7 @@ class TreeRanker(Ranker):
         return self._importances(X, y, qid, draws, self._start(X, init_score))
 
 
-class RankSVM(TreeRanker):
+class RankSVM(TreeRanker, PairRanker):
     """RankSVM: the squared hinge over all pairs of documents of different relevance, linear or with a kernel.
 
     ```text
@@ -588,6 +728,10 @@ class RankSVM(TreeRanker):
         group: Any = None,
         sample_weight: Any = None,
         init_score: Any = None,
+        items: Any = None,
+        preferences: Any = None,
+        clicks: str | None = None,
+        position: Any = None,
         ignore: Iterable[str] = (),
         eval_set: Any = None,
         callbacks: Iterable[Callback] | Callback | None = None,
@@ -595,10 +739,13 @@ class RankSVM(TreeRanker):
         """Learns as `Ranker.fit` does; a pair counts as much as the geometric mean of the weights of its two rows.
 
         So a weight that all rows of a query have is the weight of the query. A row of weight 0 is no part of any pair.
-        Models with a kernel take no weights. With `init_score`, the scores of another model, trees are added to these
-        (`scorer="trees"`); `eval_set` is then (X, y, qid, init_score).
+        `items`, `preferences`, `clicks` and `position` are those of `PairRanker.fit`. With `init_score`, the scores
+        of another model, trees are added to these (`scorer="trees"`); `eval_set` is then (X, y, qid, init_score).
         """
-        return self._fit(X, y, qid, group, sample_weight, ignore, eval_set, callbacks, init_score=init_score)
+        judged = (preferences, clicks, position)
+        return self._fit(
+            X, y, qid, group, sample_weight, ignore, eval_set, callbacks, items, init_score=init_score, judged=judged
+        )
 
 
 class RankMatch(TreeRanker):
@@ -1181,7 +1328,7 @@ class SVMMap(Ranker):
         self.progress = progress
 
 
-class RankNet(Ranker):
+class RankNet(PairRanker):
     """RankNet: the logistic loss of pairs, with a linear scorer or a network of two layers.
 
     ```text
@@ -1474,7 +1621,7 @@ class SortNet(Ranker):
         self.progress = progress
 
 
-class RankBoost(Ranker):
+class RankBoost(PairRanker):
     """RankBoost: thresholds on columns, one after another, by the exponential loss of pairs.
 
     ```text
@@ -1566,7 +1713,7 @@ class AdaRank(Ranker):
         self.progress = progress
 
 
-class FRank(Ranker):
+class FRank(PairRanker):
     """FRank: thresholds on columns, one after another, by the fidelity of pairs.
 
     ```text
@@ -1609,7 +1756,7 @@ class FRank(Ranker):
         self.progress = progress
 
 
-class QBRank(Ranker):
+class QBRank(PairRanker):
     """QBRank: trees, by a quadratic bound of the squared hinge of pairs.
 
     ```text

@@ -62,7 +62,7 @@ mod _ordain {
     #[pymodule_export]
     use super::model::{from_bytes, load, methods, settings};
     #[pymodule_export]
-    use super::rank::{Ranker, fit_rank};
+    use super::rank::{Ranker, RuleBook, fit_rank};
     #[pymodule_export]
     use super::star::{star_argmax, star_marginals, star_ranking, star_ranking_forced, star_ranking_marginals};
     #[pymodule_export]

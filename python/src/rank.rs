@@ -5,15 +5,43 @@ use crate::model::{Run, lines, model_methods, of_task};
 use crate::raised;
 use crate::work::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
-use ordain::answer::{Answers, Want, importances};
+use ordain::answer::{Answers, Want, importances, ruled_lists};
 use ordain::data::scale::Scale;
-use ordain::data::{Missing, RankSet};
+use ordain::data::{Clicks, Missing, RankSet, Rules};
 use ordain::method::{AnyMethod, Rank};
 use ordain::metric::{Convention, Metric};
 use ordain::task::{Fitted, Model, Ready};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// Rules for what is shown.
+#[pyclass(frozen, module = "ordain._ordain")]
+pub(crate) struct RuleBook {
+    rules: Rules,
+}
+
+#[pymethods]
+impl RuleBook {
+    /// Rules of a JSON document.
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Self> {
+        Ok(Self { rules: Rules::from_json(text).map_err(raised)? })
+    }
+
+    /// Rules of a file.
+    #[staticmethod]
+    fn read(path: PathBuf) -> PyResult<Self> {
+        Ok(Self { rules: Rules::read(&path).map_err(raised)? })
+    }
+
+    /// The columns that caps go by.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.rules.columns().into_iter().map(str::to_owned).collect()
+    }
+}
 
 /// A fitted ranker.
 #[pyclass(frozen, module = "ordain._ordain")]
@@ -26,7 +54,7 @@ type Reason = (usize, f32, f32, f64, f64, f64);
 
 /// Fits a ranker; the rows from `valid_from` on are for validation.
 #[pyfunction]
-#[pyo3(signature = (name, settings, x, names, y, qid, weight, valid_from, run, items = None, links = None, start = None))]
+#[pyo3(signature = (name, settings, x, names, y, qid, weight, valid_from, run, items = None, links = None, start = None, judged = None))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn fit_rank(
     py: Python<'_>,
@@ -34,7 +62,7 @@ pub(crate) fn fit_rank(
     settings: Vec<(String, String)>,
     x: Rows<'_>,
     names: Option<Vec<String>>,
-    y: PyReadonlyArray1<'_, f64>,
+    y: Option<PyReadonlyArray1<'_, f64>>,
     qid: Option<Ids<'_>>,
     weight: Option<PyReadonlyArray1<'_, f64>>,
     valid_from: Option<usize>,
@@ -42,12 +70,13 @@ pub(crate) fn fit_rank(
     items: Option<Ids<'_>>,
     links: Option<Links<'_>>,
     start: Option<PyReadonlyArray1<'_, f64>>,
+    judged: Option<Judged<'_>>,
 ) -> PyResult<(Ranker, Option<PyErr>)> {
     let own = |any| if let AnyMethod::Rank(method) = any { Some(method) } else { None };
     let asked = of_task::<Rank>(name, &settings, "ranking method", own)?;
     let (features, columns) = learned(&x, names, &run)?;
     let rows = features.rows();
-    let (mut set, first) = rank_set(features, columns, Some(&y), qid.as_ref(), valid_from.unwrap_or(rows))?;
+    let (mut set, first) = rank_set(features, columns, y.as_ref(), qid.as_ref(), valid_from.unwrap_or(rows))?;
     if let Some(items) = &items {
         set = set.with_documents(&words(items)?).map_err(raised)?;
     }
@@ -61,8 +90,53 @@ pub(crate) fn fit_rank(
         let given = weight.as_slice()?;
         set.weights = Some((0..rows).map(|row| given[set.input_row(row)]).collect());
     }
+    if let Some(judged) = judged {
+        set = judged.of(set)?;
+    }
     let (fitted, raise) = run.fit::<Rank>(py, &asked, set, first, valid_from.is_some())?;
     Ok((Ranker { fitted }, raise))
+}
+
+/// Preferences in place of grades: by query, winner and loser, or by two rows (from 0) where there is no query; or clicks, with the position of
+/// each row.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Judged<'py> {
+    query: Option<Ids<'py>>,
+    winner: Option<Ids<'py>>,
+    loser: Option<Ids<'py>>,
+    weight: Option<PyReadonlyArray1<'py, f64>>,
+    clicks: Option<String>,
+    positions: Option<Vec<u32>>,
+}
+
+impl Judged<'_> {
+    /// A set with them.
+    fn of(&self, set: RankSet) -> PyResult<RankSet> {
+        if let (Some(clicks), Some(positions)) = (&self.clicks, &self.positions) {
+            let how: Clicks = clicks.parse().map_err(raised)?;
+            return set.with_clicks(positions, &how).map_err(raised);
+        }
+        let (Some(winner), Some(loser), Some(weight)) = (&self.winner, &self.loser, &self.weight) else {
+            return Ok(set);
+        };
+        let weight = weight.as_slice()?;
+        if let Some(query) = &self.query {
+            let (query, winner, loser) = (words(query)?, words(winner)?, words(loser)?);
+            let pairs: Vec<(String, String, String)> =
+                query.into_iter().zip(winner).zip(loser).map(|((query, a), b)| (query, a, b)).collect();
+            return set.with_named_preferences(&pairs, weight).map_err(raised);
+        }
+        let pairs = numbers(winner)?.into_iter().zip(numbers(loser)?).zip(weight);
+        let pairs: Vec<(usize, usize, f64)> = pairs.map(|((a, b), &weight)| (a, b, weight)).collect();
+        set.with_preferences(&pairs).map_err(raised)
+    }
+}
+
+/// Ids that are numbers of rows.
+fn numbers(ids: &Ids<'_>) -> PyResult<Vec<usize>> {
+    let Ids::Numbers(ids) = ids else { return Ok(vec![]) };
+    Ok(ids.as_slice()?.iter().map(|&row| usize::try_from(row).unwrap_or(usize::MAX)).collect())
 }
 
 /// Ids as text.
@@ -94,11 +168,7 @@ impl Links<'_> {
                 query.into_iter().zip(a).zip(b).map(|((query, a), b)| (query, a, b)).collect();
             return set.with_named_pairs(names, &pairs, values).map_err(raised);
         }
-        let rows = |ids: &Ids<'_>| -> PyResult<Vec<usize>> {
-            let Ids::Numbers(ids) = ids else { return Ok(vec![]) };
-            Ok(ids.as_slice()?.iter().map(|&row| usize::try_from(row).unwrap_or(usize::MAX)).collect())
-        };
-        let pairs: Vec<(usize, usize)> = rows(&self.a)?.into_iter().zip(rows(&self.b)?).collect();
+        let pairs: Vec<(usize, usize)> = numbers(&self.a)?.into_iter().zip(numbers(&self.b)?).collect();
         set.with_pairs(names, &pairs, values).map_err(raised)
     }
 }
@@ -263,6 +333,27 @@ impl Ranker {
         let ready = self.ready(&x, names, qid.as_ref(), known.as_ref(), None)?;
         let want = Want { top, probabilities };
         lines(&work(py, threads, || Rank::predict(&self.fitted.model, &ready, &ready.set().all(), want))?)
+    }
+
+    /// The ranked list of each query under rules (as JSON, or in a file), as JSON; for each column of caps the value of each row.
+    #[pyo3(signature = (x, names, qid, rules, values, top, threads, known = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn ruled(
+        &self,
+        py: Python<'_>,
+        x: Rows<'_>,
+        names: Option<Vec<String>>,
+        qid: Option<Ids<'_>>,
+        rules: &RuleBook,
+        values: Vec<Vec<String>>,
+        top: Option<usize>,
+        threads: Option<NonZeroUsize>,
+        known: Option<Known<'_>>,
+    ) -> PyResult<Vec<String>> {
+        let ready = self.ready(&x, names, qid.as_ref(), known.as_ref(), None)?;
+        let (want, model) = (Want { top, probabilities: false }, &self.fitted.model);
+        let all = ready.set().all();
+        lines(&work(py, threads, || ruled_lists(model, &ready, &all, want, (&rules.rules, &values)))?)
     }
 
     /// What each feature is worth by a metric: its name, the mean loss, and the ends of its interval.

@@ -131,6 +131,16 @@ pub(crate) struct Fit {
     /// One per line, in the order of the rows of the training files and then of the validation file
     #[arg(long, value_name = "SCORES")]
     pub(crate) start: Option<PathBuf>,
+    /// Of methods that learn from pairs: which of two documents is better, in place of grades
+    ///
+    /// A table with the columns qid, winner, loser and, if they do not all count alike, weight. A pair weighs what its row says, and twice as much where it stands there twice; weights of documents have no part in it. What is open is chosen by pairs, the share of their weight in the right order. For ranksvm (of trees with loss=logistic), ranknet, rankboost, frank and qbrank
+    #[arg(long, value_name = "FILE", conflicts_with = "clicks")]
+    pub(crate) preferences: Option<PathBuf>,
+    /// Of methods that learn from pairs: learn from clicks, weighed against what stood on top
+    ///
+    /// ips[,eta=1][,clip=10][,position=COLUMN]: the training table has the columns clicked (1 or 0; --label names another) and position (from 1), and each of its queries is one list that was shown. A clicked document is preferred to all above it that were not clicked and to the next one below; a pair weighs position^eta of its clicked document, at most clip
+    #[arg(long, value_name = "ips[,eta=1]")]
+    pub(crate) clicks: Option<String>,
     /// Of labels and matches: answers of people, as ask writes them
     ///
     /// They stand in place of what the data say of these items and pairs; what nobody answered is not known, and never counts as no
@@ -188,7 +198,7 @@ pub(crate) struct Columns {
     /// The column of the id of a document or an item [default: docid, else doc_id, docno, id; of items id, else item]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) id: Option<String>,
-    /// The column of the weight of a document [default: weight]
+    /// The column of the weight of a document; a pair counts the root of the product of its two, and a query whose documents all have one weight counts that [default: weight]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) weight: Option<String>,
     /// The column of the problem of an edge [default: problem]
@@ -263,6 +273,11 @@ pub(crate) struct Predict {
     /// Of quadrank: places that are known beforehand, a table with the columns qid, docid and place (from 1)
     #[arg(long, value_name = "FILE")]
     pub(crate) pin: Option<PathBuf>,
+    /// Print ranked lists under rules: pins, exclusions and caps, a table with the columns rule, qid, docid, place, column, most, first, or JSON
+    ///
+    /// pin: docid stands at place (from 1). exclude: docid is left out. Both hold for one query, or without qid for all. cap: at most MOST documents with one value of COLUMN of the data among the FIRST places; a document without a value is not limited. The order is the best one under the rules; with caps on several columns --json says how far from it another could be
+    #[arg(long, value_name = "FILE", conflicts_with = "probabilities")]
+    pub(crate) rules: Option<PathBuf>,
     /// Of a model with kernel=given: the kernel of the items with its training items, .npy or a table with the id of an item first and a column for each training item by its id
     #[arg(long, value_name = "FILE")]
     pub(crate) gram: Option<PathBuf>,
@@ -312,6 +327,9 @@ pub(crate) struct Evaluate {
     /// Of a model that was fitted with --links: the features of pairs of documents, as there (qid, doc_a, doc_b, features)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scores", "feature", "run"])]
     pub(crate) links: Option<PathBuf>,
+    /// Which of two documents is better, in place of grades (qid, winner, loser, weight); measured by pairs
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scores", "feature", "run"])]
+    pub(crate) preferences: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) metrics: Metrics,
     /// Of a model with kernel=given: the kernel of the items with its training items, .npy or a table with the id of an item first and a column for each training item by its id

@@ -3,7 +3,7 @@
 use crate::args;
 use anyhow::Result;
 use ordain::ask::Strategy;
-use ordain::data::{Holds, LabelReading, MatchReading, Missing, PointFeature, RankReading, Roles};
+use ordain::data::{Clicks, Holds, LabelReading, MatchReading, Missing, PointFeature, RankReading, Roles};
 use ordain::method::auto::Limit;
 use ordain::method::{AnyMethod, KernelBy, Rank};
 use ordain::metric::{Convention, Discount, Empty, Gain, Metric, Short, Ties};
@@ -131,6 +131,21 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
+        option: "--rules",
+        tasks: &[Holds::Queries],
+        otherwise: |_, words| format!("--rules is for models that rank; this one {}: leave it out", words.does),
+    },
+    Rule {
+        option: "--preferences",
+        tasks: &[Holds::Queries],
+        otherwise: |_, words| format!("--preferences is for rankings; this one {}: leave it out", words.does),
+    },
+    Rule {
+        option: "--clicks",
+        tasks: &[Holds::Queries],
+        otherwise: |_, words| format!("--clicks is for rankings; this one {}: leave it out", words.does),
+    },
+    Rule {
         option: "--folds",
         tasks: &[Holds::Queries],
         otherwise: |_, words| {
@@ -220,6 +235,7 @@ pub(crate) fn check_fit(args: &args::Fit, method: &AnyMethod) -> Result<()> {
     allow(method.task(), &points(&args.points))?;
     allow(method.task(), &[("--links", args.links.is_some()), ("--start", args.start.is_some())])?;
     allow(method.task(), &[("--answers", args.answers.is_some())])?;
+    check_preferences(args, method)?;
     columns(method.task(), &args.columns, &args.reading)?;
     check_gram(args.gram.as_deref(), std::slice::from_ref(method))?;
     check_links(args.links.is_some(), std::slice::from_ref(method))?;
@@ -260,6 +276,8 @@ pub(crate) fn auto(args: &args::Fit, task: &Words) -> Result<Limit> {
         ("--gram", args.gram.is_some()),
         ("--links", args.links.is_some()),
         ("--start", args.start.is_some()),
+        ("--preferences", args.preferences.is_some()),
+        ("--clicks", args.clicks.is_some()),
         ("--no-refit", args.choosing.no_refit),
     ];
     if let Some((option, _)) = not.iter().find(|(_, given)| *given) {
@@ -295,6 +313,25 @@ fn duration(text: &str) -> Result<Duration> {
     }
 }
 
+/// Refuses preferences and clicks where a method does not learn from pairs.
+fn check_preferences(args: &args::Fit, method: &AnyMethod) -> Result<()> {
+    allow(method.task(), &[("--preferences", args.preferences.is_some()), ("--clicks", args.clicks.is_some())])?;
+    args.clicks.as_deref().map(clicks).transpose()?;
+    let option = if args.clicks.is_some() { "--clicks" } else { "--preferences" };
+    if (args.preferences.is_some() || args.clicks.is_some()) && !method.takes_preferences() {
+        return Err(Usage(format!(
+            "{option} is for methods that learn from pairs: ranksvm (of trees with loss=logistic), ranknet, rankboost, frank and qbrank; {method} does not"
+        ))
+        .into());
+    }
+    Ok(())
+}
+
+/// How clicks are weighed.
+pub(crate) fn clicks(text: &str) -> Result<Clicks> {
+    usage(text.parse())
+}
+
 /// Refuses links between documents where no method learns from them.
 pub(crate) fn check_links(given: bool, methods: &[AnyMethod]) -> Result<()> {
     if !given || methods.iter().any(AnyMethod::takes_links) {
@@ -316,7 +353,7 @@ fn no_features(points: &args::Points) -> Result<()> {
 pub(crate) fn check_predict(args: &args::Predict, task: &Words) -> Result<()> {
     allow(task, &[("--check", args.check.is_some()), ("--run", args.run.is_some()), ("--pin", args.pin.is_some())])?;
     allow(task, &[("--links", args.links.is_some()), ("--start", args.start.is_some())])?;
-    allow(task, &[("--decide", args.decide.is_some())])?;
+    allow(task, &[("--decide", args.decide.is_some()), ("--rules", args.rules.is_some())])?;
     allow(task, &points(&args.points))?;
     columns(task, &args.columns, &args.reading)?;
     no_features(&args.points)
@@ -347,6 +384,10 @@ pub(crate) fn check_evaluate(args: &args::Evaluate, task: &Words, model: bool) -
     allow(task, &points(&args.points))?;
     allow(task, &[("--pin", args.pin.is_some()), ("--links", args.links.is_some())])?;
     allow(task, &[("--start", args.start.is_some()), ("--decide", args.decide.is_some())])?;
+    allow(task, &[("--preferences", args.preferences.is_some())])?;
+    if args.preferences.is_some() && !model {
+        return Err(Usage("--preferences is for a model: give MODEL DATA".into()).into());
+    }
     if args.decide.is_some() && !model {
         return Err(Usage("--decide is for a model that gives labels: give MODEL DATA".into()).into());
     }

@@ -146,6 +146,10 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
     fn takes_start(&self) -> bool {
         false
     }
+    /// Whether it learns from pairs of rows of which one is better, so that preferences can stand in place of grades.
+    fn takes_preferences(&self) -> bool {
+        false
+    }
     /// How columns are transformed before anything is learned from them.
     fn transform(&self) -> Transform;
     /// Columns that hold categories, which are never transformed.
@@ -275,6 +279,7 @@ fn checked<T: Task>(method: &impl Method<T>, data: &Training<'_, T>) -> Result<(
     T::WORDS.check_metric(data.by(method))?;
     data.set.need_truth()?;
     data.need_values(method.takes_gaps())?;
+    data.refuse_preferences(method.name(), method.takes_preferences())?;
     data.refuse_start(method.takes_start())
 }
 

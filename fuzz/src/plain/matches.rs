@@ -2,6 +2,7 @@
 
 use super::cells::{Cells, word};
 use crate::suite::{Check, ensure};
+use ordain::data::{CapRule, ExclusionRule, PinRule, Rules};
 use ordain::data::{Cloud, MatchSet, PointFeature, Problem, RankSet, Truth};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -260,6 +261,90 @@ pub(crate) fn pins(text: &[u8], set: &RankSet) -> Option<BTreeMap<usize, usize>>
         out.insert(at, place);
     }
     cells.marks_are_clear().then_some(out)
+}
+
+/// Rules of a table.
+pub(crate) fn rules(text: &[u8]) -> Option<Rules> {
+    let cells = Cells::whole(text, b',')?;
+    let first = |names: &[&str]| cells.head.iter().position(|own| names.iter().any(|n| own.eq_ignore_ascii_case(n)));
+    let (rule, q, d) = (first(&["rule"]), first(&["qid", "query"]), first(&["docid", "document", "id"]));
+    let [place, column, most, top] = ["place", "column", "most", "first"].map(|name| first(&[name]));
+    let mut out = Rules::default();
+    for (_, row) in &cells.rows {
+        let said = |j: Option<usize>| j.map(|j| word(&row[j]));
+        let some = |j: Option<usize>| said(j)?.filter(|text| !text.is_empty());
+        let whole = |j: Option<usize>| {
+            let x = cells.number(&row[j?])?;
+            (x >= 1.0 && x.fract() <= 0.0 && x <= f64::from(u32::MAX)).then_some(x as usize)
+        };
+        let query = match said(q) {
+            Some(None) => return None,
+            Some(Some(text)) if !text.is_empty() => Some(text),
+            _ => None,
+        };
+        match rule.map_or(Some("pin".into()), |j| word(&row[j]))?.as_str() {
+            "pin" => out.pins.push(PinRule { query, document: some(d)?, place: whole(place)? }),
+            "exclude" => out.exclusions.push(ExclusionRule { query, document: some(d)? }),
+            "cap" if query.is_none() => {
+                out.caps.push(CapRule { column: some(column)?, most: whole(most)?, first: whole(top)? });
+            }
+            _ => return None,
+        }
+    }
+    (cells.marks_are_clear() && !out.is_empty()).then_some(out)
+}
+
+/// Preferences: stored rows of winner and loser, with the sums of their weights.
+pub(crate) fn preferences(text: &[u8], set: &RankSet) -> Option<BTreeMap<(usize, usize), f64>> {
+    let cells = Cells::whole(text, b',')?;
+    let first = |names: &[&str]| cells.head.iter().position(|own| names.iter().any(|n| own.eq_ignore_ascii_case(n)));
+    let (q, a, b, weight) = (first(&["qid", "query"])?, first(&["winner"])?, first(&["loser"])?, first(&["weight"]));
+    let mut out = BTreeMap::new();
+    for (_, row) in &cells.rows {
+        let of = query(set, &word(&row[q])?)?;
+        let (winner, loser) = (document(set, of, &word(&row[a])?)?, document(set, of, &word(&row[b])?)?);
+        let worth = weight.map_or(Some(1.0), |j| cells.number(&row[j]))?;
+        if winner == loser || worth <= 0.0 {
+            return None;
+        }
+        *out.entry((winner, loser)).or_insert(0.0) += worth;
+    }
+    (cells.marks_are_clear() && !out.is_empty()).then_some(out)
+}
+
+/// The preferences of clicks by the rule of the documents, of rows as they are written.
+pub(crate) fn clicks(text: &[u8], set: &RankSet) -> Option<BTreeMap<(usize, usize), f64>> {
+    let cells = Cells::whole(text, b',')?;
+    let first = |name: &str| cells.head.iter().position(|own| own.eq_ignore_ascii_case(name));
+    let (position, clicked) = (cells.head.iter().position(|own| own == "position")?, first("clicked")?);
+    let mut seen = vec![];
+    for (_, row) in &cells.rows {
+        let (place, click) = (cells.number(&row[position])?, cells.number(&row[clicked])?);
+        if place < 1.0 || place.fract() > 0.0 || place > f64::from(u32::MAX) || click * (1.0 - click) > 0.0 {
+            return None;
+        }
+        if !(0.0..=1.0).contains(&click) || click.fract() > 0.0 {
+            return None;
+        }
+        seen.push((place, click > 0.0));
+    }
+    let mut out = BTreeMap::new();
+    for q in 0..set.len() {
+        let mut shown: Vec<(f64, usize, bool)> = vec![];
+        for row in set.span(q) {
+            let (place, click) = *seen.get(set.input_row(row))?;
+            shown.push((place, row, click));
+        }
+        shown.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if shown.windows(2).any(|two| two[0].0 >= two[1].0) {
+            return None;
+        }
+        for (at, &(place, row, _)) in shown.iter().enumerate().filter(|(_, own)| own.2) {
+            let beside = shown.iter().enumerate().filter(|(other, own)| !own.2 && *other <= at + 1);
+            out.extend(beside.map(|(_, own)| ((row, own.1), place.min(10.0))));
+        }
+    }
+    (!out.is_empty()).then_some(out)
 }
 
 /// Pairs of records that are known to belong together or not.

@@ -164,6 +164,9 @@ fn of_model<T: Round>(
     args.decide.as_deref().map_or(Ok(()), |how| T::decide(&mut fitted.model, how))?;
     let mut measures = plan::measures(&args.metrics, T::WORDS)?;
     let asked = !args.metrics.metric.is_empty();
+    if args.preferences.is_some() && !asked {
+        measures.metrics = vec![plan::metric("pairs")?];
+    }
     T::measurable(&fitted.model, &mut measures.metrics, asked)?;
     super::warn_interrupted(&fitted.facts.report, path, screen);
     let given = Given {
@@ -172,6 +175,7 @@ fn of_model<T: Round>(
         gram: args.gram.as_deref(),
         links: args.links.as_deref(),
         start: args.start.as_deref(),
+        preferences: args.preferences.as_deref(),
         ..Given::new(&args.reading, &args.columns, &args.points)
     };
     let ready = files::read_for(&fitted, data, &given, screen)?;

@@ -49,6 +49,7 @@ fn check_place(args: &Fit, screen: &Screen) -> Result<()> {
             .chain(&args.points.pairs)
             .chain(&args.links)
             .chain(&args.start)
+            .chain(&args.preferences)
             .chain(&args.answers),
     )?;
     if args.output.is_file() && !model_file::is_model(&args.output) {
@@ -116,6 +117,8 @@ fn fit<T: Show<Method = M>, M: Method<T>>(method: &M, args: &Fit, screen: &Scree
         gram: args.gram.as_deref(),
         links: args.links.as_deref(),
         start: args.start.as_deref(),
+        preferences: args.preferences.as_deref(),
+        clicks: args.clicks.as_deref(),
         learns: true,
         ..Given::new(&args.reading, &args.columns, &args.points)
     };

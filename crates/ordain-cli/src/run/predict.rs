@@ -6,6 +6,7 @@ use crate::plan;
 use crate::screen::Screen;
 use crate::show::{Given, Show};
 use anyhow::Result;
+use ordain::data::Rules;
 use ordain::task::Fitted;
 
 pub(super) fn run(args: &Predict, screen: &Screen) -> Result<()> {
@@ -18,13 +19,15 @@ fn predict<T: Show>(mut fitted: Fitted<T>, args: &Predict, screen: &Screen) -> R
     args.decide.as_deref().map_or(Ok(()), |how| T::decide(&mut fitted.model, how))?;
     T::check_predict(&fitted.model, args)?;
     super::warn_interrupted(&fitted.facts.report, &args.model, screen);
+    let rules = args.rules.as_deref().map(Rules::read).transpose()?;
     let given = Given {
         pins: args.pin.as_deref(),
         gram: args.gram.as_deref(),
         links: args.links.as_deref(),
         start: args.start.as_deref(),
+        rules: rules.as_ref(),
         ..Given::new(&args.reading, &args.columns, &args.points)
     };
     let ready = files::read_for(&fitted, std::slice::from_ref(&args.data), &given, screen)?;
-    screen.data(&T::predicted(&fitted.model, &ready, args, screen)?)
+    screen.data(&T::predicted(&fitted.model, &ready, (args, &given), screen)?)
 }

@@ -156,7 +156,12 @@ impl Show for Annotate {
         Ok(())
     }
 
-    fn predicted(model: &Annotator, on: &Ready<'_, Annotate>, args: &Predict, screen: &Screen) -> Result<String> {
+    fn predicted(
+        model: &Annotator,
+        on: &Ready<'_, Annotate>,
+        (args, _): (&Predict, &Given),
+        screen: &Screen,
+    ) -> Result<String> {
         let want = Want { top: args.top.map(|k| k as usize), ..Want::default() };
         let all = Annotate::predict(model, on, &on.set().all(), want)?;
         let mut text = String::new();

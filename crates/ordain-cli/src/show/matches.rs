@@ -161,7 +161,12 @@ impl Show for Match {
         Ok(())
     }
 
-    fn predicted(model: &Matcher, on: &Ready<'_, Match>, args: &Predict, screen: &Screen) -> Result<String> {
+    fn predicted(
+        model: &Matcher,
+        on: &Ready<'_, Match>,
+        (args, _): (&Predict, &Given),
+        screen: &Screen,
+    ) -> Result<String> {
         let want = Want { top: args.top.map(|k| k as usize), ..Want::default() };
         let all = Match::predict(model, on, &on.set().all(), want)?;
         warn_approximate(&sums(&all), screen);

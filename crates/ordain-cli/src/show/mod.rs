@@ -10,7 +10,7 @@ use crate::args::{Columns, Points, Predict, Reading};
 use crate::screen::{Screen, assignments, four, table};
 use anyhow::Result;
 use ordain::answer::{Answers, ContributionPart, ReasonPart};
-use ordain::data::{Missing, Roles, Split};
+use ordain::data::{Missing, Roles, Rules, Split};
 use ordain::kernel::Expansion;
 use ordain::matrix::Features;
 use ordain::metric::{Evaluation, Metric};
@@ -41,6 +41,12 @@ pub(crate) struct Given<'a> {
     pub(crate) links: Option<&'a Path>,
     /// Of rankings: the scores that rows start from.
     pub(crate) start: Option<&'a Path>,
+    /// Of rankings: which of two documents is better, in place of grades.
+    pub(crate) preferences: Option<&'a Path>,
+    /// Of rankings: how clicks are weighed.
+    pub(crate) clicks: Option<&'a str>,
+    /// Of rankings: what lists have to look like.
+    pub(crate) rules: Option<&'a Rules>,
     /// Whether something is learned from the files.
     pub(crate) learns: bool,
 }
@@ -48,7 +54,20 @@ pub(crate) struct Given<'a> {
 impl<'a> Given<'a> {
     /// Files without anything beside them.
     pub(crate) fn new(reading: &'a Reading, columns: &'a Columns, points: &'a Points) -> Self {
-        Self { reading, columns, points, only: &[], pins: None, gram: None, links: None, start: None, learns: false }
+        Self {
+            reading,
+            columns,
+            points,
+            only: &[],
+            pins: None,
+            gram: None,
+            links: None,
+            start: None,
+            preferences: None,
+            clicks: None,
+            rules: None,
+            learns: false,
+        }
     }
 }
 
@@ -128,7 +147,12 @@ pub(crate) trait Show: Answers {
         Ok(())
     }
     /// Predictions as text or as JSON lines.
-    fn predicted(model: &Self::Model, on: &Ready<'_, Self>, args: &Predict, screen: &Screen) -> Result<String>;
+    fn predicted(
+        model: &Self::Model,
+        on: &Ready<'_, Self>,
+        asked: (&Predict, &Given),
+        screen: &Screen,
+    ) -> Result<String>;
     /// An explanation as text.
     fn explained(why: &Self::Explanation, fitted: &Fitted<Self>, screen: &Screen) -> Result<String>;
     /// What is said beside an explanation.

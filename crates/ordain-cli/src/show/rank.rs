@@ -5,10 +5,12 @@ use crate::args::Predict;
 use crate::plan;
 use crate::screen::{Screen, four, name, table};
 use anyhow::Result;
-use ordain::answer::{Answers, QuadraticFacts, RankExplanation, RankSetFacts, RankedList, Want};
+use ordain::answer::{
+    Answers, QuadraticFacts, RankExplanation, RankSetFacts, RankedList, RulesPart, Want, ruled_lists, unused_rules,
+};
 use ordain::data::scale::Scale;
 use ordain::data::split::{self, Layout};
-use ordain::data::{self, Missing, RankReading, RankSet};
+use ordain::data::{self, ClickFacts, Missing, PreferenceFacts, RankReading, RankSet, Rules};
 use ordain::method::{Rank, RankNotes, Ranker};
 use ordain::metric::{Evaluation, Metric};
 use ordain::model_file::Header;
@@ -22,18 +24,27 @@ impl Show for Rank {
     fn reading(given: &Given) -> Result<RankReading> {
         let links = given.links.map(Path::to_path_buf);
         let start = given.start.map(Path::to_path_buf);
-        Ok(RankReading { links, start, ..plan::rank_reading(given.reading, given.columns)? })
+        let preferences = given.preferences.map(Path::to_path_buf);
+        let clicks = given.clicks.map(plan::clicks).transpose()?;
+        Ok(RankReading { links, start, preferences, clicks, ..plan::rank_reading(given.reading, given.columns)? })
     }
 
     fn reading_for(model: &Ranker, given: &Given) -> RankReading {
         let inputs = &model.inputs;
+        let mut roles = roles_for(inputs, given);
+        // what caps go by need be no number
+        let kinds = given.rules.into_iter().flat_map(Rules::columns).map(str::to_owned);
+        let known = |name: &String| roles.ignore.contains(name) || inputs.given().contains(name);
+        let kinds: Vec<String> = kinds.filter(|name| !known(name)).collect();
+        roles.ignore.extend(kinds);
         RankReading {
             missing: inputs.missing,
-            roles: roles_for(inputs, given),
+            roles,
             model: Some(inputs.given().to_vec()),
             pins: given.pins.map(Path::to_path_buf),
             links: given.links.map(Path::to_path_buf),
             start: given.start.map(Path::to_path_buf),
+            preferences: given.preferences.map(Path::to_path_buf),
             ..RankReading::default()
         }
     }
@@ -58,9 +69,13 @@ impl Show for Rank {
 
     fn before_choice(fitted: &Fitted<Rank>, _: &RankSet, _: &[u32], screen: &Screen) {
         let notes = &fitted.facts.notes;
+        if let Some(preferences) = &notes.preferences {
+            screen.say(&preferred(preferences));
+        }
         if notes.flat_queries > 0 {
+            let what = if notes.preferences.is_some() { "no preference" } else { "one grade only" };
             screen.say(&format!(
-                "{} of {} queries have one grade only and play no part in training",
+                "{} of {} queries have {what} and play no part in training",
                 notes.flat_queries, notes.queries
             ));
         }
@@ -102,10 +117,16 @@ impl Show for Rank {
         }
     }
 
-    fn predicted(model: &Ranker, on: &Ready<'_, Rank>, args: &Predict, screen: &Screen) -> Result<String> {
+    fn predicted(
+        model: &Ranker,
+        on: &Ready<'_, Rank>,
+        (args, given): (&Predict, &Given),
+        screen: &Screen,
+    ) -> Result<String> {
         let set = on.set();
         let mut text = String::new();
-        if !screen.json && args.run.is_none() && args.top.is_none() && !args.probabilities {
+        let plain = args.run.is_none() && args.top.is_none() && given.rules.is_none();
+        if !screen.json && plain && !args.probabilities {
             for score in set.in_input_order(model.scores(on)?) {
                 writeln!(text, "{score}")?;
             }
@@ -115,7 +136,10 @@ impl Show for Rank {
             data::check_ids(set)?;
         }
         let want = Want { top: args.top.map(|k| k as usize), probabilities: args.probabilities };
-        let lists = Rank::predict(model, on, &set.all(), want)?;
+        let lists = match given.rules {
+            None => Rank::predict(model, on, &set.all(), want)?,
+            Some(rules) => ruled(model, on, (rules, &args.data), want, screen)?,
+        };
         if screen.json {
             for list in &lists {
                 writeln!(text, "{}", serde_json::to_string(list)?)?;
@@ -124,7 +148,9 @@ impl Show for Rank {
             text += &places(&lists, model.places.len())?;
         } else if let Some(tag) = &args.run {
             for (list, item) in lists.iter().flat_map(|list| list.items.iter().map(move |item| (list, item))) {
-                writeln!(text, "{} Q0 {} {} {} {tag}", name(&list.query), name(&item.id), item.rank, item.score)?;
+                // whoever sorts by scores gets the order of the rules
+                let score = if list.rules.is_some() { -(item.rank as f64) } else { item.score };
+                writeln!(text, "{} Q0 {} {} {score} {tag}", name(&list.query), name(&item.id), item.rank)?;
             }
         } else {
             text.push_str("query\trank\tdocument\tscore\n");
@@ -199,6 +225,9 @@ impl Show for Rank {
             }
         }
         writeln!(text, "data       {}", facts.data)?;
+        if let Some(preferences) = &notes.preferences {
+            writeln!(text, "judged by  {}", preferred(preferences))?;
+        }
         if let Some(said) = of_the_list(&fitted.model) {
             writeln!(text, "scores     {said}")?;
         }
@@ -247,6 +276,55 @@ impl Show for Rank {
     fn converted(set: &RankSet, output: &Path, screen: &Screen) {
         screen.say(&format!("wrote {} to {}", Self::size(set), output.display()));
     }
+}
+
+/// Ranked lists under rules, with what is said of them.
+fn ruled(
+    model: &Ranker,
+    on: &Ready<'_, Rank>,
+    (rules, data): (&Rules, &Path),
+    want: Want,
+    screen: &Screen,
+) -> Result<Vec<RankedList>> {
+    let columns: Vec<String> = rules.columns().into_iter().map(str::to_owned).collect();
+    if !columns.is_empty() && data::is_stream(data) {
+        let text = "--rules: caps go by a column of the data, which have to be a file for that";
+        return Err(plan::Usage(text.into()).into());
+    }
+    let values = if columns.is_empty() { vec![] } else { data::column_texts(data, &columns, "rules")? };
+    let unused = unused_rules(rules, on.set());
+    if let Some(first) = unused.first() {
+        screen.say(&format!("note: {} rule(s) name what these data do not have, such as {first}", unused.len()));
+    }
+    let lists = ruled_lists(model, on, &on.set().all(), want, (rules, &values))?;
+    let parts = || lists.iter().filter_map(|list| list.rules.as_ref());
+    let left_out: usize = parts().map(|part| part.left_out).sum();
+    if left_out > 0 {
+        screen.say(&format!("note: {left_out} document(s) are in no list: caps leave no place for them"));
+    }
+    let open = parts().filter(|part| !part.exact).count();
+    if open > 0 {
+        let share = |part: &RulesPart| part.gap / part.bound.abs().max(f64::MIN_POSITIVE);
+        let worst = parts().map(share).fold(0.0, f64::max);
+        screen.say(&format!(
+            "note: {open} of {} lists may not be the best under caps on several columns; none is more than {:.2} % below it",
+            lists.len(),
+            100.0 * worst
+        ));
+    }
+    Ok(lists)
+}
+
+/// The preferences that a model was fitted on.
+fn preferred(facts: &PreferenceFacts) -> String {
+    let PreferenceFacts { pairs, weight, opposed, clicks } = facts;
+    let own = format!("{pairs} preferences of weight {}", four(*weight));
+    let own = if *opposed > 0 { format!("{own}, {opposed} of them with their opposite") } else { own };
+    let Some(ClickFacts { eta, clip, lists, silent, clicks, clipped, effective }) = clicks else { return own };
+    format!(
+        "{own}, of {clicks} clicks on {lists} lists ({silent} lists say nothing); eta={eta}: they tell as much as {effective:.1} clicks of one weight; {clipped} ({:.1} %) are clipped at {clip}",
+        100.0 * *clipped as f64 / (*clicks).max(1) as f64
+    )
 }
 
 /// That a score depends on the list that a document is in.

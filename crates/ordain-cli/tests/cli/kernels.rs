@@ -83,7 +83,7 @@ fn settings_and_values_that_do_not_fit() {
     fit(&["--set=kernel=rbf", "--set=documents=0"]).code(2).says("documents");
     fit(&["--set=kernel=chi2", "--set=scale=none"]).code(1).says("at least 0").says("scale=minmax");
     let weighted = place.write("weighted.csv", "label,qid,weight,x\n1,a,2,1\n0,a,1,2\n");
-    ordain(&["fit", "ranksvm", &weighted, "-o", &model, "--set=kernel=rbf"]).code(1).says("without weights");
+    ordain(&["fit", "ballrank", &weighted, "-o", &model]).code(1).says("without a column of weights for ballrank");
     let help = well(&["fit", "ballrank", "--help"]).out;
     for name in ["geometry", "oracle", "epsilon", "polish", "blocks", "gamma"] {
         assert!(help.contains(name), "{name}");

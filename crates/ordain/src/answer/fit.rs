@@ -1,6 +1,7 @@
 //! What a fit came to.
 
 use super::Answers;
+use crate::data::PreferenceFacts;
 use crate::method::{Annotate, CoreFacts, Match, Rank};
 use crate::task::{AutoChoice, Facts, Fitted};
 use serde::Serialize;
@@ -68,10 +69,14 @@ pub struct RankFit {
     /// The support of a model with a kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub core: Option<CoreFacts>,
+    /// The preferences fitted on, if they stood in place of grades.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preferences: Option<PreferenceFacts>,
 }
 
 pub(super) fn ranker(fitted: &Fitted<Rank>) -> RankFit {
-    RankFit { core: fitted.facts.notes.core.clone() }
+    let notes = &fitted.facts.notes;
+    RankFit { core: notes.core.clone(), preferences: notes.preferences.clone() }
 }
 
 /// What is said of the fit of an annotator.

@@ -25,6 +25,7 @@ mod importance;
 mod inspect;
 mod methods;
 mod predict;
+mod rules;
 
 pub use compare::{
     AskedCells, Compared, ComparedMethod, Difference, FoldCell, Seconds, best_and_level, best_of, differences,
@@ -46,6 +47,7 @@ pub use predict::{
     CandidateEdge, Candidates, Doubt, LabelledItem, Marginals, MatchedPair, MatchedProblem, RankedDocument,
     RankedLabel, RankedList, Unmatched, doubtful,
 };
+pub use rules::{RulesPart, ruled_lists, under_rules, unused_rules};
 
 use crate::error::Result;
 use crate::method::{Annotate, Match, Rank};

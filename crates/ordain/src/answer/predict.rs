@@ -23,6 +23,9 @@ pub struct RankedList {
     /// By how much another order could have a larger value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap: Option<f64>,
+    /// What rules did to it, if there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rules: Option<super::RulesPart>,
 }
 
 /// One document of a ranking.
@@ -60,6 +63,7 @@ pub(super) fn rank(model: &Ranker, on: &Ready<'_, Rank>, units: &[u32], want: Wa
             items: items.collect(),
             value: said.placed.as_ref().map(|placed| placed.value),
             gap: said.placed.as_ref().map(|placed| placed.gap),
+            rules: None,
         }
     };
     Ok(units.iter().zip(model.predict(on, units, want.probabilities)?).map(list).collect())

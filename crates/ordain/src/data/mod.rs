@@ -47,7 +47,8 @@ pub use matches::{
 };
 pub use notes::{LONGEST_LINE, Note, max_line, set_max_line, take_notes};
 pub use rank::{
-    DocumentPairs, RankReading, RankSet, check_ids, read, read_parts, read_rank, read_scores, resample, trec, write,
+    CapRule, ClickFacts, Clicks, DocumentPairs, ExclusionRule, PinRule, PreferenceFacts, Preferences, RankReading,
+    RankSet, Rules, check_ids, read, read_parts, read_rank, read_scores, resample, trec, write,
 };
 pub use records::{Records, RowWriter, read_records, write_records, write_rows};
 pub use set::DataSet;
@@ -58,4 +59,4 @@ pub use strings::Strings;
 pub use synthetic::read_contours;
 #[cfg(feature = "parquet")]
 pub use table::{Frame, Taken};
-pub use table::{Role, Roles, is_table, texts};
+pub use table::{Role, Roles, column_texts, is_table, texts};

@@ -51,6 +51,10 @@ pub trait DataSet: Clone + Debug + PartialEq + Send + Sync {
     fn has_start(&self) -> bool {
         false
     }
+    /// Whether pairs of rows stand in place of a truth for each row.
+    fn has_preferences(&self) -> bool {
+        false
+    }
     /// A digest of all that a fit depends on.
     fn digest(&self) -> String;
     /// The same for methods that learn from names of rows, or from links between rows, too.
@@ -124,6 +128,9 @@ data_set!(RankSet, rows, |set, q| set.query(q).into(), find_query, {
     }
     fn has_start(&self) -> bool {
         self.start().is_some()
+    }
+    fn has_preferences(&self) -> bool {
+        self.preferences().is_some()
     }
 });
 data_set!(LabelSet, len, |set, i| set.item(i), find_item);

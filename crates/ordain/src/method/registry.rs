@@ -122,6 +122,11 @@ impl AnyMethod {
         each!(self, method => method.takes_start())
     }
 
+    /// Whether it learns from pairs, so that preferences can stand in place of grades ([`crate::data::RankSet::with_preferences`]).
+    pub fn takes_preferences(&self) -> bool {
+        each!(self, method => method.takes_preferences())
+    }
+
     /// Whether a setting is left to validation.
     pub fn chooses(&self) -> bool {
         each!(self, method => method.chooses())
@@ -262,6 +267,9 @@ macro_rules! methods {
             }
             fn takes_start(&self) -> bool {
                 match self { $(Self::$variant(method) => method.takes_start(),)+ }
+            }
+            fn takes_preferences(&self) -> bool {
+                match self { $(Self::$variant(method) => method.takes_preferences(),)+ }
             }
             fn transform(&self) -> $crate::data::transform::Transform {
                 match self { $(Self::$variant(method) => method.transform(),)+ }

@@ -46,7 +46,8 @@ pub enum Kind {
     BepLearned,
     /// Kendall's tau-b between scores and grades; from −1 to 1.
     Kendall,
-    /// Share of the pairs of different grades that are in the right order; a tied pair counts ½ where ties are averaged.
+    /// Share of the pairs of different grades that are in the right order; a tied pair counts ½ where ties are averaged. Where preferences stand in
+    /// place of grades, the share of their weight.
     Pairs,
     /// Average precision, under the name that it has for the labels of one item.
     Ap,
@@ -571,6 +572,12 @@ pub fn evaluate(
 ) -> Result<Evaluation> {
     set.need_truth()?;
     metrics.iter().try_for_each(|metric| metric.need_rankings())?;
+    if let Some(metric) = metrics.iter().find(|metric| metric.kind != Kind::Pairs && !set.graded) {
+        return Err(Error::Data {
+            expected: format!("grades, which {metric} goes by (pairs goes by preferences)"),
+            found: "preferences alone".into(),
+        });
+    }
     if scores.len() != set.rows() {
         let expected = format!("{} scores, one per document", set.rows());
         return Err(Error::Data { expected, found: scores.len().to_string() });
@@ -584,13 +591,18 @@ pub fn evaluate(
         .par_iter()
         .map(|&q| {
             let span = set.span(q as usize);
-            Query {
+            let query = Query {
                 grades: &set.grades[span.clone()],
                 scores: &scores[span.clone()],
                 unretrieved: &[],
                 id: &|i| set.document(span.start + i),
+            };
+            let mut values = query.measure(metrics, by, max_grade)?;
+            if let Some(preferences) = set.preferences() {
+                let of_pairs = metrics.iter().zip(&mut values).filter(|(metric, _)| metric.kind == Kind::Pairs);
+                of_pairs.for_each(|(_, value)| *value = query.preferred(preferences.of(span.clone()), by));
             }
-            .measure(metrics, by, max_grade)
+            Ok(values)
         })
         .collect();
     Ok(transposed(metrics, rows?))

@@ -6,6 +6,7 @@
 use super::{Convention, Discount, Empty, Gain, Kind, Metric, Short, Ties};
 use crate::error::{Error, Result, Way};
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 /// The documents of one query, with what is known of them.
 pub struct Query<'a> {
@@ -41,6 +42,32 @@ impl Query<'_> {
         super::finite(self.scores, |i| format!("document {:?}", (self.id)(i)))?;
         let ranked = self.ranked(by, by.ties);
         metrics.iter().map(|&metric| self.one(metric, by, max_grade, &ranked)).collect()
+    }
+
+    /// The share of the weight of some pairs (better document, lesser one, weight) that is in the right order; none without a pair.
+    pub(super) fn preferred(&self, pairs: impl Iterator<Item = (u32, u32, f64)>, by: &Convention) -> Option<f64> {
+        let key = |i: u32| {
+            let score = self.scores[i as usize];
+            if by.single { f64::from(score as f32) } else { score }
+        };
+        let (mut right, mut all) = (0.0, 0.0);
+        for (winner, loser, weight) in pairs {
+            let share = match key(winner).partial_cmp(&key(loser)) {
+                Some(Ordering::Greater) => 1.0,
+                Some(Ordering::Equal) => match by.ties {
+                    Ties::Average => 0.5,
+                    Ties::Input => f64::from(u8::from(winner < loser)),
+                    Ties::Id => {
+                        let [winner, loser] = [winner, loser].map(|i| (self.id)(i as usize));
+                        f64::from(u8::from(winner.as_bytes() > loser.as_bytes()))
+                    }
+                },
+                _ => 0.0,
+            };
+            right += weight * share;
+            all += weight;
+        }
+        (all > 0.0).then(|| right / all)
     }
 
     pub(super) fn ranked(&self, by: &Convention, ties: Ties) -> Ranked {

@@ -1,17 +1,17 @@
 //! The exponential loss of pairs (RankBoost), without a list of pairs.
 
-use super::pair_hinge::levels_of;
+use super::pair_hinge::Graded;
+use crate::data::RankSet;
 use crate::error::Result;
 use crate::traits::Surrogate;
-use std::ops::Range;
 
 /// The exponential loss over all pairs of different grades within a query.
 ///
 /// ```text
-/// L(s) = Σ_{g_i > g_j} exp(s_j − s_i),   −∂L/∂s_i = Σ_{g_j < g_i} e^(s_j − s_i) − Σ_{g_j > g_i} e^(s_i − s_j)
+/// L(s) = Σ_{g_i > g_j} u_i u_j exp(s_j − s_i),   −∂L/∂s_i = Σ_{g_j < g_i} u_i u_j e^(s_j − s_i) − Σ_{g_j > g_i} u_i u_j e^(s_i − s_j)
 /// ```
 ///
-/// Freund, Iyer, Schapire and Singer 2003. The exponential of a difference is a product, so that sums of `e^s` and of `e^−s` by grade
+/// with `u = 1`, or the square roots of document weights. Freund, Iyer, Schapire and Singer 2003. The exponential of a difference is a product, so that sums of `e^s` and of `e^−s` by grade
 /// give all pairs, as the paper has it for two grades: O(n log L) with L grades, where a loop over pairs is O(n²). Scores are taken from the middle of
 /// their range, and what is further than 340 away counts as that far, so that nothing overflows.
 ///
@@ -23,10 +23,7 @@ use std::ops::Range;
 /// assert!((value - 1.0 / 3.0).abs() < 1e-12 && (slope[0] + 1.0 / 3.0).abs() < 1e-12);
 /// # Ok::<(), ordain::Error>(())
 /// ```
-pub struct PairExponential {
-    levels: Vec<u32>,
-    bounds: Vec<usize>,
-}
+pub struct PairExponential(Graded);
 
 /// Scratch of [`PairExponential`].
 #[derive(Default)]
@@ -42,30 +39,41 @@ const LARGEST: f64 = 340.0;
 impl PairExponential {
     /// The loss of queries with these grades.
     pub fn new<'a>(queries: impl IntoIterator<Item = &'a [f64]>) -> Self {
-        let (mut levels, mut bounds) = (vec![], vec![0]);
-        for grades in queries {
-            levels.extend(levels_of(grades));
-            bounds.push(levels.len());
-        }
-        Self { levels, bounds }
+        Self(Graded::new(queries, None))
     }
 
-    fn span(&self, n: usize) -> Range<usize> {
-        self.bounds[n]..self.bounds[n + 1]
+    /// The loss of queries of a set: over the pairs of its preferences, where it has some, else over those of its grades, with the weights of its documents.
+    pub fn of_set(set: &RankSet, units: &[u32]) -> Self {
+        Self(Graded::of_set(set, units))
+    }
+
+    /// Number of pairs of query `n`, and the sum of their weights.
+    pub fn pairs(&self, n: usize) -> (f64, f64) {
+        self.0.pairs(n)
     }
 
     /// The parts of the loss of query `n` that a 0/1 rule sees: pairs whose better document alone is marked, and the reverse.
     ///
     /// With `h` the marks, `L(s + α h) = L(s) − W⁺ − W⁻ + W⁺ e^−α + W⁻ e^α`. O(n + L).
     pub fn crossing(&self, n: usize, s: &[f64], marked: impl Fn(usize) -> bool, work: &mut Work) -> [f64; 2] {
-        let levels = &self.levels[self.span(n)];
+        if let Some(pairs) = self.0.given(n) {
+            let mut sums = [0.0; 2];
+            for &(i, j, weight) in pairs {
+                let (i, j) = (i as usize, j as usize);
+                if marked(i) != marked(j) {
+                    sums[usize::from(marked(j))] += weight * exp(s[j] - s[i]);
+                }
+            }
+            return sums;
+        }
+        let (levels, start) = (&self.0.levels[self.0.span(n)], self.0.span(n).start);
         let middle = middle(s);
         // of lower grades unmarked and marked, of each grade and below
         let side = |marks: bool, below: &mut Vec<f64>| {
-            sums(levels, below, |i| if marked(i) == marks { exp(s[i] - middle) } else { 0.0 });
+            sums(levels, below, |i| if marked(i) == marks { self.0.root(start + i) * exp(s[i] - middle) } else { 0.0 });
             let lower = |level: u32| if level == 0 { 0.0 } else { below[level as usize - 1] };
             let pairs = levels.iter().enumerate().filter(|&(i, _)| marked(i) != marks);
-            pairs.map(|(i, &level)| exp(middle - s[i]) * lower(level)).sum()
+            pairs.map(|(i, &level)| self.0.root(start + i) * exp(middle - s[i]) * lower(level)).sum()
         };
         [side(false, &mut work.below), side(true, &mut work.below)]
     }
@@ -94,25 +102,37 @@ impl Surrogate for PairExponential {
     type Work = Work;
 
     fn len(&self) -> usize {
-        self.bounds.len() - 1
+        self.0.len()
     }
 
     fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut Work) -> Result<f64> {
-        let levels = &self.levels[self.span(n)];
+        if let Some(pairs) = self.0.given(n) {
+            d.fill(0.0);
+            let mut value = 0.0;
+            for &(i, j, weight) in pairs {
+                let cost = weight * exp(s[j as usize] - s[i as usize]);
+                d[i as usize] -= cost;
+                d[j as usize] += cost;
+                value += cost;
+            }
+            return Ok(value);
+        }
+        let (levels, start) = (&self.0.levels[self.0.span(n)], self.0.span(n).start);
+        let root = |i: usize| self.0.root(start + i);
         let (middle, Work { below, above }) = (middle(s), work);
-        sums(levels, below, |i| exp(s[i] - middle));
+        sums(levels, below, |i| root(i) * exp(s[i] - middle));
         // from the top: what is added last is the highest grade
         above.clear();
         above.resize(below.len(), 0.0);
-        levels.iter().enumerate().for_each(|(i, &level)| above[level as usize] += exp(middle - s[i]));
+        levels.iter().enumerate().for_each(|(i, &level)| above[level as usize] += root(i) * exp(middle - s[i]));
         (1..above.len()).rev().for_each(|level| above[level - 1] += above[level]);
         let mut value = 0.0;
-        for ((d, &s), &level) in d.iter_mut().zip(s).zip(levels) {
+        for (i, ((d, &s), &level)) in d.iter_mut().zip(s).zip(levels).enumerate() {
             let level = level as usize;
             let lower = if level == 0 { 0.0 } else { below[level - 1] };
             let higher = above.get(level + 1).copied().unwrap_or(0.0);
-            let beats = exp(middle - s) * lower;
-            *d = exp(s - middle) * higher - beats;
+            let beats = root(i) * exp(middle - s) * lower;
+            *d = root(i) * exp(s - middle) * higher - beats;
             value += beats;
         }
         Ok(value)
@@ -135,13 +155,22 @@ mod tests {
             let grades: Vec<f64> = (0..n).map(|_| random.below(1 + case % 5) as f64 - 1.0).collect();
             let s: Vec<f64> = (0..n).map(|_| 40.0 * random.uniform() * if case % 3 == 0 { 1.0 } else { 0.1 }).collect();
             let marks: Vec<bool> = (0..n).map(|_| random.below(2) == 0).collect();
-            let loss = PairExponential::new([&grades[..]]);
+            // without weights, with weights of documents, and by the same pairs one by one
+            let weights: Vec<f64> = (0..n).map(|_| if case % 2 == 0 { 1.0 } else { 3.0 * random.uniform() }).collect();
+            let weight = |i: usize, j: usize| (weights[i] * weights[j]).sqrt();
+            let better = (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).filter(|&(i, j)| grades[i] > grades[j]);
+            let pairs: Vec<_> = better.map(|(i, j)| (i as u32, j as u32, weight(i, j))).collect();
+            let loss = PairExponential(match case % 4 {
+                0 => Graded::new([&grades[..]], None),
+                1 => Graded::new([&grades[..]], Some(&[&weights])),
+                _ => Graded::of_pairs([(n, pairs)]),
+            });
             let mut d = vec![0.0; n];
             let value = loss.value(0, &s, &mut d, &mut work).unwrap();
             let crossing = loss.crossing(0, &s, |i| marks[i], &mut work);
             let (mut sum, mut slope, mut cross) = (0.0, vec![0.0; n], [0.0; 2]);
             for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).filter(|&(i, j)| grades[i] > grades[j]) {
-                let own = (s[j] - s[i]).exp();
+                let own = weight(i, j) * (s[j] - s[i]).exp();
                 (sum, cases) = (sum + own, cases + 1);
                 (slope[i], slope[j]) = (slope[i] - own, slope[j] + own);
                 if marks[i] != marks[j] {

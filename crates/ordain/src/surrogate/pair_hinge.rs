@@ -1,5 +1,6 @@
 //! The squared pair hinge of RankSVM, in O(n log n) for any number of grades.
 
+use crate::data::RankSet;
 use crate::error::Result;
 use crate::matrix::axpy;
 use crate::traits::Surrogate;
@@ -25,7 +26,7 @@ use crate::traits::Surrogate;
 /// assert_eq!((value, slope), (0.5 * 0.75 * 0.75, [-0.75, 0.75]));
 /// # Ok::<(), ordain::Error>(())
 /// ```
-pub struct PairHinge(Graded);
+pub struct PairHinge(pub(super) Graded);
 
 /// Queries by the grades of their documents, with the roots of document weights where there are any.
 pub(super) struct Graded {
@@ -33,7 +34,12 @@ pub(super) struct Graded {
     pub(super) levels: Vec<u32>,
     roots: Vec<f64>,
     ends: Vec<usize>,
+    /// Preferences in place of grades: the pairs of all queries, and where those of each end.
+    given: Option<(Vec<Preferred>, Vec<usize>)>,
 }
+
+/// Two documents of a query by their places in it, the better one first, and the weight of the pair.
+pub type Preferred = (u32, u32, f64);
 
 /// Grades as whole numbers from 0, in the same order.
 pub fn levels_of(grades: &[f64]) -> impl Iterator<Item = u32> {
@@ -68,7 +74,35 @@ impl Graded {
             ends.push(levels.len());
         }
         let roots = weights.map_or(vec![], |w| w.iter().flat_map(|w| w.iter().map(|w| w.sqrt())).collect());
-        Self { levels, roots, ends }
+        Self { levels, roots, ends, given: None }
+    }
+
+    /// Queries of a set: by its preferences where it has some, else by grades and weights.
+    pub(super) fn of_set(set: &RankSet, units: &[u32]) -> Self {
+        let spans = || units.iter().map(|&q| set.span(q as usize));
+        if let Some(preferences) = set.preferences() {
+            return Self::of_pairs(spans().map(|span| (span.len(), preferences.of(span))));
+        }
+        let weights: Option<Vec<&[f64]>> = set.weights.as_ref().map(|w| spans().map(|span| &w[span]).collect());
+        Self::new(spans().map(|span| &set.grades[span]), weights.as_deref())
+    }
+
+    /// Queries of so many documents each, with their pairs.
+    pub(super) fn of_pairs<P: IntoIterator<Item = Preferred>>(queries: impl IntoIterator<Item = (usize, P)>) -> Self {
+        let (mut rows, mut ends, mut all, mut until) = (0, vec![], vec![], vec![]);
+        for (len, pairs) in queries {
+            rows += len;
+            ends.push(rows);
+            all.extend(pairs);
+            until.push(all.len());
+        }
+        Self { levels: vec![0; rows], roots: vec![], ends, given: Some((all, until)) }
+    }
+
+    /// The pairs of query `n`, where these were given in place of grades.
+    pub(super) fn given(&self, n: usize) -> Option<&[Preferred]> {
+        let (pairs, until) = self.given.as_ref()?;
+        Some(&pairs[if n == 0 { 0 } else { until[n - 1] }..until[n]])
     }
 
     pub(super) fn len(&self) -> usize {
@@ -85,8 +119,31 @@ impl Graded {
         self.roots.get(at).copied().unwrap_or(1.0)
     }
 
+    /// For each document of query `n` the sum of the weights of its pairs.
+    pub(super) fn partners(&self, n: usize) -> Vec<f64> {
+        let of = self.span(n);
+        if let Some(pairs) = self.given(n) {
+            let mut sums = vec![0.0; of.len()];
+            for &(i, j, weight) in pairs {
+                sums[i as usize] += weight;
+                sums[j as usize] += weight;
+            }
+            return sums;
+        }
+        let top = self.levels[of.clone()].iter().copied().max().unwrap_or(0) as usize;
+        let mut by_level = vec![0.0; top + 1];
+        of.clone().for_each(|at| by_level[self.levels[at] as usize] += self.root(at));
+        // the sum over all other grades, so that nothing is subtracted
+        let other = |level: usize| by_level[..level].iter().chain(&by_level[level + 1..]).sum::<f64>();
+        let others: Vec<f64> = (0..=top).map(other).collect();
+        of.map(|at| self.root(at) * others[self.levels[at] as usize]).collect()
+    }
+
     /// Number of pairs of query `n`, and the sum of their weights `u_i u_j`.
     pub(super) fn pairs(&self, n: usize) -> (f64, f64) {
+        if let Some(pairs) = self.given(n) {
+            return (pairs.len() as f64, pairs.iter().map(|(.., weight)| weight).sum());
+        }
         let of = self.span(n);
         let top = self.levels[of.clone()].iter().copied().max().unwrap_or(0) as usize;
         let mut by_level = vec![(0.0, 0.0); top + 1];
@@ -112,6 +169,25 @@ impl PairHinge {
         Self(Graded::new(grades, weights))
     }
 
+    /// The loss of queries of a set: over the pairs of its preferences, where it has some, else over those of its grades, with the weights of its documents.
+    pub fn of_set(set: &RankSet, units: &[u32]) -> Self {
+        Self(Graded::of_set(set, units))
+    }
+
+    /// The loss over given pairs, query by query with the number of its documents: `L(s) = ½ Σ w (1 − s_i + s_j)₊²` in O(pairs).
+    ///
+    /// ```
+    /// use ordain::{surrogate::pair_hinge::PairHinge, traits::Surrogate};
+    /// let loss = PairHinge::of_pairs([(3, vec![(2, 0, 4.0)])]);
+    /// let mut slope = [0.0; 3];
+    /// assert_eq!(loss.value(0, &[0.0, 9.0, 0.5], &mut slope, &mut Default::default())?, 0.5);
+    /// assert_eq!((slope, loss.pairs(0)), ([2.0, 0.0, -2.0], (1.0, 4.0)));
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
+    pub fn of_pairs<P: IntoIterator<Item = Preferred>>(queries: impl IntoIterator<Item = (usize, P)>) -> Self {
+        Self(Graded::of_pairs(queries))
+    }
+
     /// Number of pairs of query `n`, and the sum of their weights `u_i u_j`.
     pub fn pairs(&self, n: usize) -> (f64, f64) {
         self.0.pairs(n)
@@ -126,6 +202,14 @@ impl PairHinge {
         spare: &mut Vec<Doc>,
         visit: &mut impl FnMut(&[Doc], &[Doc]),
     ) {
+        if let Some(pairs) = self.0.given(n) {
+            for &(better, lesser, weight) in pairs {
+                // a weight of 1 has a root of 1
+                let doc = |row: u32| Doc { score: s[row as usize], root: weight.sqrt(), row, level: 0 };
+                visit(&[doc(lesser)], &[doc(better)]);
+            }
+            return;
+        }
         let start = self.0.span(n).start;
         docs.clear();
         let mut top = 0;
@@ -338,6 +422,42 @@ mod tests {
             let weight: f64 = pairs.clone().map(|(i, j)| (weights[i] * weights[j]).sqrt()).sum();
             prop_assert!((loss.pairs(0).0 - pairs.count() as f64).abs() < 1e-9);
             prop_assert!((loss.pairs(0).1 - weight).abs() <= 1e-9 * (1.0 + weight));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(crate::cases::cases(300)))]
+        /// Pairs that contradict each other are among them.
+        #[test]
+        fn given_pairs_equal_a_loop_over_them(
+            s in prop::collection::vec(-3.0..3.0f64, 2..9),
+            drawn in prop::collection::vec((0..9usize, 1..8usize, 0.1..5.0f64), 1..20),
+        ) {
+            let n = s.len();
+            let pairs: Vec<Preferred> =
+                drawn.iter().map(|&(i, step, w)| ((i % n) as u32, ((i + 1 + step % (n - 1)) % n) as u32, w)).collect();
+            let loss = PairHinge::of_pairs([(n, pairs.clone())]);
+            let (mut value, mut d, mut hv) = (0.0, vec![0.0; n], vec![0.0; n]);
+            let v: Vec<f64> = (0..n).map(|k| ((k * 37 + 11) % 17) as f64 - 8.0).collect();
+            for &(i, j, w) in &pairs {
+                let (i, j) = (i as usize, j as usize);
+                let slack = (1.0 - s[i] + s[j]).max(0.0);
+                value += 0.5 * w * slack * slack;
+                d[i] -= w * slack;
+                d[j] += w * slack;
+                if slack > 0.0 {
+                    hv[i] += w * (v[i] - v[j]);
+                    hv[j] -= w * (v[i] - v[j]);
+                }
+            }
+            let (mut slope, mut curve, mut work) = (vec![0.0; n], vec![0.0; n], Work::default());
+            let fast = loss.value(0, &s, &mut slope, &mut work).unwrap();
+            prop_assert!((fast - value).abs() <= 1e-9 * (1.0 + value));
+            prop_assert!(loss.curvature(0, &s, &v, 1, &mut curve, &mut work).unwrap());
+            for i in 0..n {
+                prop_assert!((slope[i] - d[i]).abs() <= 1e-9 * (1.0 + d[i].abs()));
+                prop_assert!((curve[i] - hv[i]).abs() <= 1e-9 * (1.0 + hv[i].abs()));
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! The logistic loss of pairs: every pair alike, or by what it would change in NDCG (LambdaRank).
 
+use crate::data::RankSet;
 use crate::error::{Error, Result};
 use crate::surrogate::pair_hinge::Graded;
 use crate::surrogate::pair_side::{Doc, FAR, LANES, NONE, Side, exp};
@@ -72,7 +73,15 @@ struct Gains {
 impl PairLogistic {
     /// The loss of queries given by the grades of their documents, and the weights of these where there are any; all pairs count alike.
     pub fn new<'a>(grades: impl IntoIterator<Item = &'a [f64]>, weights: Option<&[&[f64]]>) -> Self {
-        let graded = Graded::new(grades, weights);
+        Self::of_graded(Graded::new(grades, weights))
+    }
+
+    /// The loss of queries of a set: over the pairs of its preferences, where it has some, else over those of its grades, with the weights of its documents.
+    pub fn of_set(set: &RankSet, units: &[u32]) -> Self {
+        Self::of_graded(Graded::of_set(set, units))
+    }
+
+    fn of_graded(graded: Graded) -> Self {
         let (mut below, mut places) = (Vec::with_capacity(graded.levels.len()), Vec::with_capacity(graded.len()));
         let mut counts: Vec<u32> = vec![];
         for n in 0..graded.len() {
@@ -138,6 +147,9 @@ impl PairLogistic {
 
     /// Each pair of query `n` that counts, as (better, lesser, weight), at some scores: one by one, and slow.
     pub fn pair_weights(&self, n: usize, s: &[f64]) -> Vec<(u32, u32, f64)> {
+        if let Some(pairs) = self.graded.given(n) {
+            return pairs.to_vec();
+        }
         let span = self.graded.span(n);
         let levels = &self.graded.levels[span.clone()];
         let mut pairs = vec![];
@@ -188,7 +200,7 @@ pub fn of_pairs(pairs: &[(u32, u32, f64)], s: &[f64], d: &mut [f64], h: &mut [f6
     for &(i, j, weight) in pairs {
         let (i, j) = (i as usize, j as usize);
         let behind = s[j] - s[i];
-        let (slope, curve) = (1.0 / (1.0 + (-behind).exp()), 1.0 / (2.0 + behind.exp() + (-behind).exp()));
+        let (slope, curve) = (1.0 / (1.0 + (-behind).exp()), bend(behind));
         total += weight * (behind.max(0.0) + (-behind.abs()).exp().ln_1p());
         d[i] -= weight * slope;
         d[j] += weight * slope;
@@ -196,6 +208,16 @@ pub fn of_pairs(pairs: &[(u32, u32, f64)], s: &[f64], d: &mut [f64], h: &mut [f6
         h[j] += weight * curve;
     }
     total
+}
+
+/// The second derivative of `log(1 + e^x)`.
+fn bend(x: f64) -> f64 {
+    1.0 / (2.0 + x.exp() + (-x).exp())
+}
+
+/// Refuses scores that are not finite.
+fn finite(s: &[f64]) -> Result<()> {
+    if s.iter().all(|s| s.is_finite()) { Ok(()) } else { Err(Error::NotFinite { what: "a score" }) }
 }
 
 /// The score by which documents that are tied count as apart, for [`Lambda::norm`].
@@ -219,6 +241,8 @@ pub struct Work {
     top: Side,
     /// Slopes, curvatures and losses of the pairs of one document.
     own: [Vec<f64>; 3],
+    /// Of given pairs: curvatures that nobody asked for.
+    curves: Vec<f64>,
 }
 
 /// What the scores of a query are like.
@@ -380,6 +404,11 @@ impl Surrogate for PairLogistic {
     }
 
     fn value(&self, n: usize, s: &[f64], d: &mut [f64], work: &mut Work) -> Result<f64> {
+        if let Some(pairs) = self.graded.given(n) {
+            finite(s)?;
+            work.curves.resize(s.len(), 0.0);
+            return Ok(of_pairs(pairs, s, d, &mut work.curves[..s.len()]));
+        }
         let (value, factor) = self.each(n, s, work, |_, _, _| ())?;
         scatter(&work.all, &work.top, factor, |side| &side.d, d);
         Ok(value)
@@ -387,6 +416,10 @@ impl Surrogate for PairLogistic {
 
     /// `h_i = Σ_j w_ij u_i u_j p_ij (1 − p_ij)`, `p_ij = 1/(1 + exp(s_i − s_j))`, over all partners j of i.
     fn diagonal(&self, n: usize, s: &[f64], d: &mut [f64], h: &mut [f64], work: &mut Work) -> Result<Option<f64>> {
+        if let Some(pairs) = self.graded.given(n) {
+            finite(s)?;
+            return Ok(Some(of_pairs(pairs, s, d, h)));
+        }
         let (value, factor) = self.each(n, s, work, |_, _, _| ())?;
         scatter(&work.all, &work.top, factor, |side| &side.d, d);
         scatter(&work.all, &work.top, factor, |side| &side.h, h);
@@ -404,6 +437,18 @@ impl Surrogate for PairLogistic {
         work: &mut Work,
     ) -> Result<bool> {
         out.fill(0.0);
+        if let Some(pairs) = self.graded.given(n) {
+            finite(s)?;
+            for &(i, j, weight) in pairs {
+                let curve = weight * bend(s[j as usize] - s[i as usize]);
+                for (a, b) in (i as usize * columns..).zip(j as usize * columns..).take(columns) {
+                    let bent = curve * (v[a] - v[b]);
+                    out[a] += bent;
+                    out[b] -= bent;
+                }
+            }
+            return Ok(true);
+        }
         let (_, factor) = self.each(n, s, work, |i, side, curves| {
             for (curve, &j) in curves.iter().zip(&side.row).filter(|(_, j)| **j != NONE) {
                 for (a, b) in (i.row as usize * columns..).zip(j as usize * columns..).take(columns) {

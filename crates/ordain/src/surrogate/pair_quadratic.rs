@@ -1,6 +1,7 @@
 //! The squared hinge of pairs with a quadratic bound that falls apart by documents (QBRank).
 
-use super::pair_hinge::{self, PairHinge};
+use super::pair_hinge::{self, Graded, PairHinge};
+use crate::data::RankSet;
 use crate::error::Result;
 use crate::traits::Surrogate;
 
@@ -25,7 +26,7 @@ use crate::traits::Surrogate;
 /// ```
 pub struct PairQuadratic {
     hinge: PairHinge,
-    /// The pairs of each document.
+    /// The pairs of each document, by weight.
     pairs: Vec<f64>,
     bounds: Vec<usize>,
     tau: f64,
@@ -41,18 +42,21 @@ pub struct Work {
 impl PairQuadratic {
     /// The loss of queries with these grades.
     pub fn new(queries: &[&[f64]], tau: f64) -> Self {
+        Self::of_graded(Graded::new(queries.iter().copied(), None), tau)
+    }
+
+    /// The loss of queries of a set: over the pairs of its preferences, where it has some, else over those of its grades, with the weights of its documents.
+    pub fn of_set(set: &RankSet, units: &[u32], tau: f64) -> Self {
+        Self::of_graded(Graded::of_set(set, units), tau)
+    }
+
+    fn of_graded(graded: Graded, tau: f64) -> Self {
         let (mut pairs, mut bounds) = (vec![], vec![0]);
-        for grades in queries {
-            let mut sorted = grades.to_vec();
-            sorted.sort_by(f64::total_cmp);
-            let count = |grade: f64| {
-                let same = sorted.partition_point(|&g| g <= grade) - sorted.partition_point(|&g| g < grade);
-                (sorted.len() - same) as f64
-            };
-            pairs.extend(grades.iter().map(|&grade| count(grade)));
+        for n in 0..graded.len() {
+            pairs.extend(graded.partners(n));
             bounds.push(pairs.len());
         }
-        Self { hinge: PairHinge::new(queries.iter().copied(), None), pairs, bounds, tau }
+        Self { hinge: PairHinge(graded), pairs, bounds, tau }
     }
 }
 

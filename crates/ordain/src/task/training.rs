@@ -4,7 +4,7 @@ use super::{DataSet, Facts, Journal, Method, Task};
 use crate::data::transform::{Transform, Transforms};
 use crate::data::{Filled, Missing, split};
 use crate::error::{Error, Result};
-use crate::metric::{Convention, Metric};
+use crate::metric::{Convention, Kind, Metric};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -49,9 +49,13 @@ impl<'a, T: Task> Training<'a, T> {
         }
     }
 
-    /// The metric of a choice: the one that was asked for, else that of the method.
+    /// The metric of a choice: the one that was asked for, else `pairs` of preferences, else that of the method.
     pub(crate) fn by(&self, method: &impl Method<T>) -> Metric {
-        self.by.unwrap_or_else(|| method.chooses_by())
+        let usual = || match self.set.has_preferences() {
+            true => Metric { kind: Kind::Pairs, k: None },
+            false => method.chooses_by(),
+        };
+        self.by.unwrap_or_else(usual)
     }
 
     /// Who trains and who chooses: the validation units that are given, else every fifth unit if something is open.
@@ -94,6 +98,18 @@ impl<'a, T: Task> Training<'a, T> {
                 let learned = Transforms::learn(how, self.set.features(), &rows.collect::<Vec<u32>>());
                 learned.without(|j| made.contains(&j) || categories.contains(&self.set.columns().names[j]))
             }
+        }
+    }
+
+    /// Refuses preferences where a method would not look at them.
+    pub(crate) fn refuse_preferences(&self, method: &str, takes_preferences: bool) -> Result<()> {
+        match self.set.has_preferences() && !takes_preferences {
+            false => Ok(()),
+            true => Err(Error::Data {
+                expected: "a method that learns from pairs, for preferences and clicks: ranksvm (of trees with loss=logistic), ranknet, rankboost, frank or qbrank"
+                    .into(),
+                found: method.into(),
+            }),
         }
     }
 

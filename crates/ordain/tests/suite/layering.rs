@@ -67,7 +67,10 @@ const MAY_USE: [(&str, &[&str]); 26] = [
     ("ask", &["error", "random", "structure", "solver", "task", "method", "data"]),
     ("labelling", &["error", "random", "data"]), // random: its tests alone
     ("link", &["error", "matrix", "random", "traits", "data", "solver", "metric", "task", "method", "labelling"]),
-    ("answer", &["error", "matrix", "random", "data", "score", "metric", "task", "method", "model_file", "ask"]),
+    (
+        "answer",
+        &["error", "matrix", "random", "data", "structure", "score", "metric", "task", "method", "model_file", "ask"],
+    ),
     (
         "lib",
         &[

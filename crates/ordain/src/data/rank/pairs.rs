@@ -269,7 +269,7 @@ fn check_names(names: &[String]) -> Result<()> {
 }
 
 /// Queries and documents by name.
-struct Finder<'a> {
+pub(super) struct Finder<'a> {
     set: &'a RankSet,
     /// Parts of a set may have the same id.
     queries: HashMap<&'a str, Vec<usize>>,
@@ -278,7 +278,7 @@ struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    fn new(set: &'a RankSet) -> Self {
+    pub(super) fn new(set: &'a RankSet) -> Self {
         let (mut queries, mut documents) = (HashMap::<&str, Vec<usize>>::new(), HashMap::new());
         for q in 0..set.len() {
             queries.entry(set.query(q)).or_default().push(q);
@@ -289,13 +289,18 @@ impl<'a> Finder<'a> {
         Self { set, queries, documents }
     }
 
+    /// The queries of an id.
+    pub(super) fn of_query(&self, name: &str) -> Option<&[usize]> {
+        self.queries.get(name).map(Vec::as_slice)
+    }
+
     fn row(&self, q: usize, name: &str) -> Option<usize> {
         let known = self.documents.get(&(q, Cow::Borrowed(name))).copied();
         known.or_else(|| name.starts_with('#').then(|| self.set.find_document(q, name).ok()).flatten())
     }
 
     /// The queries of one id that have two documents, with their rows; there is at least one.
-    fn pair(&self, queries: &[usize], a: &str, b: &str) -> std::result::Result<Vec<[usize; 3]>, Refused> {
+    pub(super) fn pair(&self, queries: &[usize], a: &str, b: &str) -> std::result::Result<Vec<[usize; 3]>, Refused> {
         let both = |&q: &usize| Some([q, self.row(q, a)?, self.row(q, b)?]);
         let found: Vec<[usize; 3]> = queries.iter().filter_map(both).collect();
         if found.is_empty() {

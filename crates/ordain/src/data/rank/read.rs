@@ -1,13 +1,13 @@
 //! From files to one [`RankSet`]: pieces are parsed in parallel and put together in the order of the file.
 
-use super::{pairs, pins, scores::read_scores};
+use super::{pairs, pins, preferences, scores::read_scores};
 use crate::data::layout::{self, Rows};
 use crate::data::rank::letor::{Piece, Rules};
 use crate::data::rank::rows;
 use crate::data::source::{Source, plain_name, read_lines};
 use crate::data::strings::{Strings, short};
 use crate::data::table::{Format, Roles};
-use crate::data::{Cells, Columns, Missing, RankSet, Texts};
+use crate::data::{Cells, Clicks, Columns, Missing, RankSet, Texts};
 use crate::error::{Error, Result};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -19,7 +19,7 @@ pub fn read_parts(parts: &[Vec<PathBuf>], missing: Missing) -> Result<(RankSet, 
 }
 
 /// How files of queries are to be read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RankReading {
     /// What an absent value means.
     pub missing: Missing,
@@ -33,6 +33,10 @@ pub struct RankReading {
     pub links: Option<PathBuf>,
     /// A file with the score that each row starts from, one per line in the order of the rows.
     pub start: Option<PathBuf>,
+    /// A table of preferences in place of grades: qid, winner, loser, weight.
+    pub preferences: Option<PathBuf>,
+    /// How clicks of a table become preferences; its rows then have a position and say whether there was a click.
+    pub clicks: Option<Clicks>,
     /// Where cells that are no numbers are kept.
     pub texts: Texts,
 }
@@ -87,7 +91,14 @@ pub fn read_rank(parts: &[Vec<PathBuf>], reading: &RankReading) -> Result<(RankS
         ranges.push(start..builder.queries.len());
     }
     reading.texts.finish()?;
+    let positions = std::mem::take(&mut builder.positions);
     let mut set = builder.finish(parts)?;
+    if let Some(how) = &reading.clicks {
+        set = set.with_clicks(&positions, how)?;
+    }
+    if let Some(path) = &reading.preferences {
+        preferences::read(path, &mut set)?;
+    }
     if let Some(path) = &reading.pins {
         pins::read(path, &mut set)?;
     }
@@ -106,6 +117,8 @@ pub fn read_rank(parts: &[Vec<PathBuf>], reading: &RankReading) -> Result<(RankS
 pub(in crate::data) struct Builder {
     pub(in crate::data) keep_missing: bool,
     grades: Vec<f64>,
+    /// Of clicks: the position of each row.
+    pub(in crate::data) positions: Vec<u32>,
     ungraded: bool,
     weights: Vec<f64>,
     rows: Rows,
@@ -129,7 +142,7 @@ impl Builder {
         let before = self.grades.len();
         match Format::of(path) {
             Some(format) => rows::read(path, format, reading, self)?,
-            None if reading.model.is_none() && !reading.roles.is_empty() => {
+            None if reading.model.is_none() && (!reading.roles.is_empty() || reading.clicks.is_some()) => {
                 return Err(Error::Content {
                     path: path.into(),
                     expected: "a table (.csv, .tsv, .parquet or .feather), whose columns have names".into(),
@@ -384,6 +397,7 @@ impl Builder {
             pins: vec![],
             pairs: None,
             start: None,
+            preferences: None,
         };
         set.group(&self.runs);
         Ok(set)

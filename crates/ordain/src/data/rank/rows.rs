@@ -1,15 +1,36 @@
 //! Tables of documents: a query and a grade, an id and a weight if there are any; every other column is a feature.
 
+use crate::data::Clicks;
 use crate::data::rank::read::{Builder, RankReading};
 use crate::data::table::{Finding, Format, Role, Table, shown};
 use crate::error::{Error, Result, Way};
 use std::path::Path;
 
+/// The columns of clicks.
+#[derive(Clone, Copy)]
+struct Shown {
+    clicked: usize,
+    position: usize,
+}
+
+impl Shown {
+    fn find(finding: &Finding, how: &Clicks) -> Result<Self> {
+        let usual =
+            || finding.header.iter().find(|own| own.eq_ignore_ascii_case("clicked")).map_or("clicked", String::as_str);
+        let name = finding.roles.label.as_deref().unwrap_or_else(usual);
+        Ok(Self { clicked: finding.column(name, "label")?, position: finding.column(&how.position, "clicks")? })
+    }
+}
+
 pub(in crate::data) fn read(path: &Path, format: Format, reading: &RankReading, into: &mut Builder) -> Result<()> {
     let mut table = Table::open(path, format)?;
     let model = reading.model.as_deref();
     let finding = Finding { path, header: &table.header, roles: &reading.roles, model };
-    let found = finding.find(&[Role::Query, Role::Label, Role::Document, Role::Weight], &[])?;
+    let clicks = reading.clicks.as_ref().map(|how| Shown::find(&finding, how)).transpose()?;
+    let mut found = match &clicks {
+        None => finding.find(&[Role::Query, Role::Label, Role::Document, Role::Weight], &[])?,
+        Some(Shown { clicked, position }) => finding.find(&[Role::Query, Role::Document], &[*clicked, *position])?,
+    };
     let Some(query) = found.get(Role::Query) else {
         let expected = "a header with a column for the query, such as qid (and label, docid, weight; the rest are features), or a column named labels for items";
         let error = Error::Parse {
@@ -21,9 +42,17 @@ pub(in crate::data) fn read(path: &Path, format: Format, reading: &RankReading, 
         };
         return Err(error.or(Way::new("query", ["NAME"], "names the column of the query")));
     };
-    let (label, document, weight) = (found.get(Role::Label), found.get(Role::Document), found.get(Role::Weight));
+    if let Some(Shown { clicked, position }) = clicks {
+        // a model knows that both are no features
+        found.roles.label = Some(table.header[clicked].clone());
+        found.roles.ignore.push(table.header[position].clone());
+    }
+    let label = clicks.as_ref().map_or_else(|| found.get(Role::Label), |shown| Some(shown.clicked));
+    let (document, weight) = (found.get(Role::Document), found.get(Role::Weight));
     reading.texts.enter(path);
-    let names = found.with_cells(table.select(&found.features, &found.others())?);
+    let beside = clicks.iter().flat_map(|shown| [shown.clicked, shown.position]);
+    let others: Vec<usize> = found.others().into_iter().chain(beside).collect();
+    let names = found.with_cells(table.select(&found.features, &others)?);
     let order = into.table_columns(path, names.clone(), found.roles.clone())?;
     into.cells = found.cells(&reading.texts);
     let in_order = order.is_sorted();
@@ -33,6 +62,14 @@ pub(in crate::data) fn read(path: &Path, format: Format, reading: &RankReading, 
             record.number(j).ok_or_else(|| record.refuse(j, format!("{what} (a finite number)")))
         };
         let grade = label.map(|j| number(j, "a grade")).transpose()?;
+        if let (Some(Shown { clicked, position }), Some(grade)) = (clicks, grade) {
+            if ![0.0, 1.0].iter().any(|x: &f64| x.total_cmp(&(grade + 0.0)).is_eq()) {
+                return Err(record.refuse(clicked, "1 for a click, else 0"));
+            }
+            let whole = record.number(position).filter(|x| x.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(x));
+            let place = whole.ok_or_else(|| record.refuse(position, "a position, a whole number from 1"))?;
+            into.positions.push(place as u32);
+        }
         let weight = match weight.map(|j| (j, number(j, "a weight"))) {
             Some((j, Ok(x))) if x < 0.0 => return Err(record.refuse(j, "a weight of 0 or more")),
             other => other.map(|(_, weight)| weight).transpose()?,

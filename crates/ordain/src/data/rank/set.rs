@@ -3,6 +3,7 @@
 use crate::data::Groups;
 use crate::data::columns::{self, Aligned, Columns, Filled, Missing, write_name};
 use crate::data::rank::pairs::DocumentPairs;
+use crate::data::rank::preferences::Preferences;
 use crate::data::strings::{Strings, short};
 use crate::error::{Error, Result};
 use crate::matrix::Features;
@@ -35,6 +36,8 @@ pub struct RankSet {
     pub(in crate::data) pairs: Option<Arc<DocumentPairs>>,
     /// The score that each document starts from, where somebody gave it.
     pub(in crate::data) start: Option<Vec<f64>>,
+    /// Which of two documents is better, in place of grades, where somebody gave that.
+    pub(in crate::data) preferences: Option<Arc<Preferences>>,
 }
 
 impl RankSet {
@@ -85,6 +88,7 @@ impl RankSet {
             pins: vec![],
             pairs: None,
             start: None,
+            preferences: None,
         })
     }
 
@@ -221,8 +225,12 @@ impl RankSet {
         self.bounds[q]..self.bounds[q + 1]
     }
 
-    /// Whether all documents of query `q` have the same grade, so that nothing in it can be out of order.
+    /// Whether all documents of query `q` have the same grade, or it has no preferences where these stand in place of grades, so that nothing
+    /// in it can be out of order.
     pub fn is_flat(&self, q: usize) -> bool {
+        if let Some(preferences) = &self.preferences {
+            return preferences.of(self.span(q)).len() == 0;
+        }
         let same = |a: f64, b: f64| a.partial_cmp(&b) == Some(std::cmp::Ordering::Equal);
         self.grades[self.span(q)].windows(2).all(|pair| same(pair[0], pair[1]))
     }
@@ -250,11 +258,10 @@ impl RankSet {
             bounds.push(rows.len());
         }
         let take = |values: &[f64]| rows.iter().map(|&row| values[row as usize]).collect::<Vec<f64>>();
-        let pairs = self.pairs.as_ref().map(|pairs| {
-            let mut to: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut to: HashMap<u32, Vec<u32>> = HashMap::new();
+        if self.pairs.is_some() || self.preferences.is_some() {
             (0..).zip(&rows).for_each(|(new, &old)| to.entry(old).or_default().push(new));
-            Arc::new(pairs.of_rows(&to))
-        });
+        }
         Self {
             features: self.features.select_rows(&rows),
             columns: self.columns.clone(),
@@ -266,8 +273,9 @@ impl RankSet {
             documents: self.documents.as_ref().map(|d| d.permuted(&rows)),
             input: None,
             pins: if self.pins.is_empty() { vec![] } else { rows.iter().map(|&row| self.pins[row as usize]).collect() },
-            pairs,
+            pairs: self.pairs.as_ref().map(|pairs| Arc::new(pairs.of_rows(&to))),
             start: self.start.as_deref().map(take),
+            preferences: self.preferences.as_ref().map(|all| Arc::new(all.of_rows(&to))),
         }
     }
 
@@ -371,9 +379,9 @@ impl RankSet {
         out
     }
 
-    /// Refuses a set without grades.
+    /// Refuses a set without grades and without preferences in place of them.
     pub fn need_truth(&self) -> Result<()> {
-        if self.graded {
+        if self.graded || self.preferences.is_some() {
             return Ok(());
         }
         Err(Error::Data {
@@ -412,7 +420,7 @@ impl RankSet {
         Groups::from(self).pieces()
     }
 
-    /// A digest of all that a fit depends on: queries, grades, weights, start scores and features.
+    /// A digest of all that a fit depends on: queries, grades, preferences, weights, start scores and features.
     pub fn digest(&self) -> String {
         self.digest_of(false)
     }
@@ -432,6 +440,10 @@ impl RankSet {
         self.columns.names.iter().for_each(|name| write_name(name, &mut head));
         if self.start.is_some() {
             head.extend_from_slice(b"start");
+        }
+        if let Some(preferences) = &self.preferences {
+            head.extend_from_slice(b"preferences");
+            preferences.bytes(&mut head);
         }
         if linked {
             head.extend_from_slice(b"linked");

@@ -19,6 +19,29 @@ use std::path::Path;
 ///
 /// [`Error::Content`] if the file is no table; [`Error::Parse`] if a column is not there or a cell is not UTF-8; [`Error::Io`].
 pub fn texts(path: &Path, roles: &Roles, keys: &[Role], names: &[String]) -> Result<Vec<Vec<String>>> {
+    all(path, roles, keys, (names, "show"))
+}
+
+/// Some columns of a table as text, column by column; `option` named them.
+///
+/// # Errors
+///
+/// Those of [`texts`].
+pub fn column_texts(path: &Path, names: &[String], option: &'static str) -> Result<Vec<Vec<String>>> {
+    let rows = all(path, &Roles::default(), &[], (names, option))?;
+    let mut columns = vec![Vec::with_capacity(rows.len()); names.len()];
+    for row in rows {
+        columns.iter_mut().zip(row).for_each(|(column, cell)| column.push(cell));
+    }
+    Ok(columns)
+}
+
+fn all(
+    path: &Path,
+    roles: &Roles,
+    keys: &[Role],
+    (names, option): (&[String], &'static str),
+) -> Result<Vec<Vec<String>>> {
     let Some(format) = Format::of(path) else {
         return Err(Error::Content {
             path: path.into(),
@@ -37,7 +60,7 @@ pub fn texts(path: &Path, roles: &Roles, keys: &[Role], names: &[String]) -> Res
     };
     let mut columns = keys.iter().map(key).collect::<Result<Vec<Option<usize>>>>()?;
     for name in names {
-        columns.push(Some(finding.column(name, "show")?));
+        columns.push(Some(finding.column(name, option)?));
     }
     let wanted: Vec<usize> = columns.iter().flatten().copied().collect();
     table.select(&[], &wanted)?;

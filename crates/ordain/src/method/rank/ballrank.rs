@@ -290,6 +290,10 @@ impl KernelLearner for BallRank {
         true
     }
 
+    fn weighs(&self) -> bool {
+        false
+    }
+
     fn own_settings(&self) -> Map<String, Value> {
         Map::from_iter([
             ("epsilon".into(), self.epsilon.get().into()),

@@ -1,7 +1,7 @@
 //! Trees in rankers: on top of a linear fit, or alone.
 
-use crate::data::RankSet;
 use crate::data::scale::Scale;
+use crate::data::{Preferences, RankSet};
 use crate::error::{Error, Result};
 use crate::method::rank::search::{Drawn, Learner, Point, Search};
 use crate::method::trees::Scorer;
@@ -239,6 +239,7 @@ impl Boosting<'_> {
             asked: Map::new(),
             data: data.set.digest(),
             notes: RankNotes {
+                preferences: data.set.preferences().map(Preferences::facts),
                 rows: self.units.iter().map(|&q| data.set.span(q as usize).len()).sum(),
                 queries: self.units.len(),
                 flat_queries: self.units.len() - taught,

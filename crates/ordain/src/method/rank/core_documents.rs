@@ -18,7 +18,7 @@ use crate::scorer::rows::Rows;
 use crate::solver::newton::{Memory, Newton};
 use crate::solver::run::{Report, Watch, run};
 use crate::surrogate::pair_band::PairBand;
-use crate::surrogate::pair_hinge::{PairHinge, Work};
+use crate::surrogate::pair_hinge::{PairHinge, Preferred, Work};
 use crate::traits::{Solver, Stop, Surrogate};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -35,6 +35,10 @@ pub(crate) struct Block<'a> {
     pub grades: &'a [f64],
     /// The weight of each list's pair loss in the objective.
     pub weight: Vec<f64>,
+    /// The weight of each document, where somebody gave them.
+    pub of_documents: Option<&'a [f64]>,
+    /// The pairs of each list, where preferences stand in place of grades.
+    pub given: Option<&'a [Vec<Preferred>]>,
 }
 
 /// A function as a sum of kernels at core documents of its block.
@@ -132,7 +136,14 @@ impl Block<'_> {
     }
 
     fn loss(&self) -> PairHinge {
-        PairHinge::new(self.lists.iter().map(|list| &self.grades[list.clone()]), None)
+        if let Some(given) = self.given {
+            return PairHinge::of_pairs(
+                self.lists.iter().zip(given).map(|(list, own)| (list.len(), own.iter().copied())),
+            );
+        }
+        let weights: Option<Vec<&[f64]>> =
+            self.of_documents.map(|all| self.lists.iter().map(|list| &all[list.clone()]).collect());
+        PairHinge::new(self.lists.iter().map(|list| &self.grades[list.clone()]), weights.as_deref())
     }
 
     /// The weighted losses at some scores, with their slope by each of them. O(n log n).
@@ -651,7 +662,8 @@ mod tests {
             let lists: Vec<Range<usize>> = (0..count).map(|q| q * n / count..(q + 1) * n / count).collect();
             let loss = PairHinge::new(lists.iter().map(|list| &self.grades[list.clone()]), None);
             let weight = (0..count).map(|q| 1.0 / (count as f64 * loss.pairs(q).0.max(1.0))).collect();
-            Block { docs: &self.docs, d: self.docs.len() / n, lists, grades: &self.grades, weight }
+            let (docs, d) = (&self.docs[..], self.docs.len() / n);
+            Block { docs, d, lists, grades: &self.grades, weight, of_documents: None, given: None }
         }
     }
 

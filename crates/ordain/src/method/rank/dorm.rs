@@ -205,10 +205,13 @@ impl Learner for Dorm {
     fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<ListMargin>> {
         let (discount, ties) = (PlaceDiscount::Linear, self.ties);
         let settings = ListSettings { subset: self.subset, places: 0, discount, ties, draws: self.draws };
-        let Drawn { units, examples, count, kind } = draw(data, units, &settings)?;
+        if self.ties == RightOrders::Best {
+            super::refuse_weights(data.set, "dorm with ties=best")?;
+        }
+        let Drawn { units, examples, count, weights, kind } = draw(data, units, &settings)?;
         let grades = units.iter().map(|&q| &data.set.grades[data.set.span(q as usize)]);
         let examples = ListMargin::new(examples, grades, self.loss)?;
-        Ok(Drawn { units, examples, count, kind })
+        Ok(Drawn { units, examples, count, weights, kind })
     }
 
     fn solve(&self, problem: &Problem<ListMargin>, from: Start<()>, watch: &Watch) -> Result<Solved<()>> {

@@ -2,17 +2,20 @@
 
 use crate::data::transform::Transform;
 use crate::error::Result;
+use crate::method::rank::query_weights;
 use crate::method::rank::ranksvm::PairWeight;
 use crate::method::rank::staged::{
-    self, Job, Made, Staged, THRESHOLDS, WEIGHTS, Weak, asked, pair_weights, staged, thresholds,
+    self, Job, Made, Staged, THRESHOLDS, WEIGHTS, Weak, Weighs, asked, pair_weights, staged, thresholds,
 };
 use crate::method::settings::{count, name_of, one_of, shown};
 use crate::method::trees::choice;
 use crate::method::{Choice, Rank};
+use crate::surrogate::pair_hinge::Preferred;
 use crate::task::{About, Method, Setting, Written};
 use crate::tree::{Stump, Stumps};
 use rayon::prelude::*;
 use serde_json::Map;
+use std::ops::Range;
 
 /// FRank: one threshold on one column after another, each the best one for the fidelity of pairs.
 ///
@@ -115,6 +118,10 @@ impl Method<Rank> for FRank {
         self.rounds == Choice::Auto
     }
 
+    fn takes_preferences(&self) -> bool {
+        true
+    }
+
     fn takes_gaps(&self) -> bool {
         true
     }
@@ -135,6 +142,7 @@ impl Method<Rank> for FRank {
 
 impl Staged for FRank {
     const MOST: usize = 100;
+    const WEIGHS: Weighs = Weighs::Queries;
     const PATIENCE: usize = 30; // a round is dear: it goes through all pairs
 
     fn rounds(&self) -> Choice<usize> {
@@ -143,12 +151,20 @@ impl Staged for FRank {
 
     fn run(&self, job: &Job<'_>) -> Result<Vec<Made>> {
         let (stumps, set) = (job.stumps(self.thresholds)?, job.data.set);
+        let of_queries = query_weights(set, &job.units)?;
         let rules = |on: &[u32]| {
-            let (weights, pairs) = pair_weights(job.data, on, self.weight);
+            let (weights, pairs) = pair_weights(job.data, on, self.weight)?;
             let query = |(&q, weight): (&u32, f64)| {
-                Query::new(set.span(q as usize).start, &set.grades[set.span(q as usize)], weight)
+                let span = set.span(q as usize);
+                match set.preferences() {
+                    Some(preferences) => Query::of_pairs(span.clone(), preferences.of(span).collect(), weight),
+                    None => {
+                        let own = of_queries.as_ref().map_or(1.0, |weights| weights[&q]);
+                        Query::new(span.start, &set.grades[span], weight * own)
+                    }
+                }
             };
-            Rules { queries: on.iter().zip(weights).map(query).collect(), pairs, known: None }
+            Ok(Rules { queries: on.iter().zip(weights).map(query).collect(), pairs, known: None })
         };
         job.boost(&stumps, rules, "pair")
     }
@@ -159,8 +175,10 @@ struct Query {
     rows: Vec<u32>,
     /// For each document where those of lesser grades begin.
     lesser: Vec<u32>,
-    /// The weight of a pair.
+    /// The weight of a pair, beside its own.
     weight: f64,
+    /// Preferences in place of grades; the documents then stand as they are stored.
+    given: Option<Vec<Preferred>>,
 }
 
 /// What finds the next rule.
@@ -197,6 +215,36 @@ impl Query {
             lesser: order.iter().map(lesser).collect(),
             rows: order.iter().map(|&i| (start + i) as u32).collect(),
             weight,
+            given: None,
+        }
+    }
+
+    fn of_pairs(span: Range<usize>, pairs: Vec<Preferred>, weight: f64) -> Self {
+        Self { rows: span.map(|row| row as u32).collect(), lesser: vec![], weight, given: Some(pairs) }
+    }
+
+    /// Its part of the loss, of preferences.
+    fn given_loss(&self, pairs: &[Preferred], e: impl Fn(u32) -> f64) -> f64 {
+        let cost = |&(i, j, weight): &Preferred| weight * (1.0 - (e(i) / (e(i) + e(j))).sqrt());
+        self.weight * pairs.iter().map(cost).sum::<f64>()
+    }
+
+    /// What [`Query::divide`] adds, of preferences.
+    fn divide_given(&self, pairs: &[Preferred], stumps: &Stumps, e: &[f64], sums: &mut [[[i64; 256]; 2]]) {
+        let steep = |&(i, j, weight): &Preferred| {
+            let p = e[i as usize] / (e[i as usize] + e[j as usize]);
+            (self.weight * weight * 0.5 * p.sqrt() * (1.0 - p) * ONE).round() as i64
+        };
+        let steep: Vec<i64> = pairs.iter().map(steep).collect();
+        for (slot, [divided, differ]) in sums.iter_mut().enumerate() {
+            let of = stumps.bins(slot);
+            for (&(i, j, _), steep) in pairs.iter().zip(&steep) {
+                let [i, j] = [i, j].map(|i| usize::from(of[self.rows[i as usize] as usize]));
+                divided[i.min(j)] += steep;
+                divided[i.max(j)] -= steep;
+                differ[i] += steep;
+                differ[j] -= steep;
+            }
         }
     }
 
@@ -212,6 +260,9 @@ impl Query {
 
     /// Its part of the loss. O(pairs).
     fn loss(&self, e: &[f64]) -> f64 {
+        if let Some(pairs) = &self.given {
+            return self.given_loss(pairs, |i| e[i as usize]);
+        }
         let mut sum = 0.0;
         for (own, &first) in e.iter().zip(&self.lesser) {
             let lesser = &e[first as usize..];
@@ -231,6 +282,9 @@ impl Query {
 
     /// The same in single precision, to compare rules by.
     fn rough_loss(&self, e: &[f32]) -> f64 {
+        if let Some(pairs) = &self.given {
+            return self.given_loss(pairs, |i| f64::from(e[i as usize]));
+        }
         let mut sum = 0.0;
         for (own, &first) in e.iter().zip(&self.lesser) {
             let lesser = &e[first as usize..];
@@ -253,6 +307,9 @@ impl Query {
     /// higher one is above. So a pair counts from its lower bin on and until its higher one: the sum over lower bins is that over both less that over
     /// higher ones, and only the latter is a sum over pairs.
     fn divide(&self, stumps: &Stumps, e: &[f64], work: &mut Work, sums: &mut [[[i64; 256]; 2]]) {
+        if let Some(pairs) = &self.given {
+            return self.divide_given(pairs, stumps, e, sums);
+        }
         let n = self.rows.len();
         let scale = f64::from(1 << 30) / (n as f64 * STEEPEST);
         let Work { weights, both, better, bins, higher, single, .. } = work;

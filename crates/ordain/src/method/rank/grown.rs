@@ -108,7 +108,7 @@ impl Grown {
         ])
     }
 
-    /// Grows trees on a loss of the queries of each course.
+    /// Grows trees on a loss of the queries of each course, and their weights.
     ///
     /// Leaves take the exact minimum of what the loss asks (no ridge), of all rows and columns, so that no step of a rate up to 1 raises a loss
     /// whose curvature is an upper bound.
@@ -116,6 +116,7 @@ impl Grown {
         &self,
         job: &Job<'_>,
         loss: impl Fn(&[u32]) -> S,
+        weight: impl Fn(&[u32]) -> Vec<f64>,
         examples: (f64, &'static str),
     ) -> Result<Vec<Made>> {
         let set = job.data.set;
@@ -125,7 +126,7 @@ impl Grown {
         let losses: Vec<S> = job.courses.iter().map(|(on, _)| loss(on)).collect();
         let course = |(loss, (on, held)): (_, &(Vec<u32>, Vec<u32>))| Course {
             loss,
-            weight: vec![1.0; on.len()],
+            weight: weight(on),
             spans: on.iter().map(|&q| set.span(q as usize)).collect::<Vec<Range<usize>>>(),
             start: vec![0.0; set.rows()],
             held: rows_of(job.data, held),

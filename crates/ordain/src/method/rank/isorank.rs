@@ -3,7 +3,8 @@
 use crate::data::transform::Transform;
 use crate::error::Result;
 use crate::method::rank::grown::{Grown, MOST};
-use crate::method::rank::staged::{Job, Made, Staged, asked, staged};
+use crate::method::rank::query_weights;
+use crate::method::rank::staged::{Job, Made, Staged, Weighs, asked, staged};
 use crate::method::settings::{name_of, one_of};
 use crate::method::{Choice, Rank};
 use crate::surrogate::isotonic::Isotonic;
@@ -126,6 +127,7 @@ impl Method<Rank> for IsoRank {
 
 impl Staged for IsoRank {
     const MOST: usize = MOST;
+    const WEIGHS: Weighs = Weighs::Queries;
 
     fn rounds(&self) -> Choice<usize> {
         self.trees.rounds
@@ -143,6 +145,8 @@ impl Staged for IsoRank {
             Isotonic::new(spans.map(|span| (&set.grades[span.clone()], &gaps[span])))
         };
         let lists = job.courses.last().map_or(0, |(on, _)| on.len());
-        self.trees.run(job, loss, (lists as f64, "list"))
+        let weights = query_weights(set, &job.units)?;
+        let weight = |on: &[u32]| on.iter().map(|q| weights.as_ref().map_or(1.0, |weights| weights[q])).collect();
+        self.trees.run(job, loss, weight, (lists as f64, "list"))
     }
 }

@@ -1,7 +1,7 @@
 //! What methods with a kernel share: documents in blocks, the choice of scaling, width and λ on validation documents, and the last fit.
 
-use crate::data::RankSet;
 use crate::data::scale::{Scale, Scaling};
+use crate::data::{Preferences, RankSet};
 use crate::error::{Error, Result};
 use crate::kernel::{Expansion, Form, Kernel, Part};
 use crate::matrix::Matrix;
@@ -15,7 +15,7 @@ use crate::metric::{self, Metric};
 use crate::score::Score;
 use crate::scorer::rows::Rows;
 use crate::solver::run::{Report, Watch};
-use crate::surrogate::pair_hinge::PairHinge;
+use crate::surrogate::pair_hinge::{PairHinge, Preferred};
 use crate::task::{Candidate, Chosen, Facts, Fitted, Inputs, Method, Setting, Training, both};
 use crate::traits::{Stop, Surrogate};
 use serde_json::{Map, Value};
@@ -99,6 +99,10 @@ pub(in crate::method) trait KernelLearner: Method<Rank> {
     /// Whether the last of the points are compared by its own fits all the same: where the number of core documents of a fit
     /// depends on the point.
     fn ends_with_own(&self) -> bool;
+    /// Whether documents can have weights.
+    fn weighs(&self) -> bool {
+        true
+    }
     /// Whether pairs have the plain hinge.
     fn hinge(&self) -> bool {
         false
@@ -198,7 +202,7 @@ fn widths(kernels: &Kernels) -> Vec<f64> {
 
 /// The number of pairs of some queries.
 fn pairs_of(set: &RankSet, units: &[u32]) -> f64 {
-    let loss = PairHinge::new(units.iter().map(|&q| &set.grades[set.span(q as usize)]), None);
+    let loss = PairHinge::of_set(set, units);
     (0..loss.len()).map(|n| loss.pairs(n).0).sum()
 }
 
@@ -212,6 +216,13 @@ fn looked_at(set: &RankSet, units: &[u32], most: usize) -> Vec<(u32, Vec<usize>)
     let len = |q: u32| set.span(q as usize).len();
     if units.iter().map(|&q| len(q)).sum::<usize>() <= most {
         return units.iter().map(|&q| (q, (0..len(q)).collect())).collect();
+    }
+    if set.preferences().is_some() {
+        // a document without the one that it is preferred to says nothing: whole queries
+        let all = units.iter().map(|&q| len(q)).sum::<usize>();
+        let count = (most * units.len() / all).clamp(1, units.len());
+        let whole = |k: usize| units[k * units.len() / count];
+        return (0..count).map(|k| (whole(k), (0..len(whole(k))).collect())).collect();
     }
     let queries = (most / FEW).clamp(1, units.len());
     let each = most / queries;
@@ -240,6 +251,10 @@ pub(super) struct Stage {
     grades: Vec<Vec<f64>>,
     lists: Vec<Vec<std::ops::Range<usize>>>,
     weights: Vec<Vec<f64>>,
+    /// The weights of documents, where somebody gave them.
+    of_documents: Option<Vec<Vec<f64>>>,
+    /// The preferences of each list, where they stand in place of grades.
+    given: Option<Vec<Vec<Vec<Preferred>>>>,
     pub(super) pairs: f64,
 }
 
@@ -252,12 +267,8 @@ impl Stage {
         most: usize,
     ) -> Result<Self> {
         let kept: Vec<u32> = units.iter().copied().filter(|&q| !set.is_flat(q as usize)).collect();
-        if set.weights.is_some() {
-            return Err(Error::Data {
-                expected: "documents without weights for a kernel (leave the weight column out, or take kernel=linear)"
-                    .into(),
-                found: "weights".into(),
-            });
+        if !learner.weighs() {
+            super::refuse_weights(set, learner.name())?;
         }
         if kept.is_empty() {
             return Err(Error::Data {
@@ -273,16 +284,48 @@ impl Stage {
                 which.iter().map(|&i| own[i]).collect()
             })
             .collect();
-        let loss = PairHinge::new(grades.iter().map(Vec::as_slice), None);
-        let counts: Vec<f64> = (0..loss.len()).map(|n| loss.pairs(n).0).collect();
-        let pairs: f64 = counts.iter().sum();
+        let some = |which: &[usize], own: &[f64]| which.iter().map(|&i| own[i]).collect::<Vec<f64>>();
+        let of_documents: Option<Vec<Vec<f64>>> = set
+            .weights
+            .as_ref()
+            .map(|weights| looked.iter().map(|(q, which)| some(which, &weights[set.span(*q as usize)])).collect());
+        let loss = match set.preferences() {
+            Some(_) => PairHinge::of_set(set, &looked.iter().map(|&(q, _)| q).collect::<Vec<u32>>()),
+            None => {
+                let weights: Option<Vec<&[f64]>> =
+                    of_documents.as_ref().map(|all| all.iter().map(Vec::as_slice).collect());
+                PairHinge::new(grades.iter().map(Vec::as_slice), weights.as_deref())
+            }
+        };
+        let counts: Vec<(f64, f64)> = (0..loss.len()).map(|n| loss.pairs(n)).collect();
+        let pairs: f64 = counts.iter().map(|(pairs, _)| pairs).sum();
+        let total: f64 = match learner.weight() {
+            PairWeight::Pair => counts.iter().map(|(_, weight)| weight).sum(),
+            PairWeight::Query => counts.iter().map(|(pairs, weight)| weight / pairs).sum(),
+        };
+        if !(total > 0.0 && (1.0 / total).is_finite()) {
+            return Err(Error::Data {
+                expected: "weights whose sum has an inverse".into(),
+                found: "a sum of weights that is almost 0".into(),
+            });
+        }
         let weight = |n: usize| match learner.weight() {
-            PairWeight::Pair => 1.0 / pairs,
-            PairWeight::Query => 1.0 / (counts[n] * counts.len() as f64),
+            PairWeight::Pair => 1.0 / total,
+            PairWeight::Query => 1.0 / (counts[n].0 * total),
         };
         let queries: Vec<u32> = looked.iter().map(|&(q, _)| q).collect();
         let (rows, d) = (Rows::new(set, &queries, scaling), set.features.cols());
-        let mut stage = Self { d, names: vec![], docs: vec![], grades: vec![], lists: vec![], weights: vec![], pairs };
+        let mut stage = Self {
+            d,
+            names: vec![],
+            docs: vec![],
+            grades: vec![],
+            lists: vec![],
+            weights: vec![],
+            of_documents: of_documents.is_some().then(Vec::new),
+            given: set.preferences().map(|_| vec![]),
+            pairs,
+        };
         let mut known: HashMap<Option<&str>, usize> = HashMap::new();
         for (n, ((q, which), grades)) in looked.iter().zip(&grades).enumerate() {
             let name = learner.choices().kernels.blocks.then(|| set.query(*q as usize));
@@ -292,6 +335,8 @@ impl Stage {
                 stage.grades.push(vec![]);
                 stage.lists.push(vec![]);
                 stage.weights.push(vec![]);
+                stage.of_documents.iter_mut().for_each(|all| all.push(vec![]));
+                stage.given.iter_mut().for_each(|all| all.push(vec![]));
                 stage.names.len() - 1
             });
             let (start, own) = (stage.grades[at].len(), rows.dense(n));
@@ -302,6 +347,12 @@ impl Stage {
             stage.grades[at].extend_from_slice(grades);
             stage.lists[at].push(start..stage.grades[at].len());
             stage.weights[at].push(weight(n));
+            if let (Some(all), Some(own)) = (&mut stage.of_documents, &of_documents) {
+                all[at].extend_from_slice(&own[n]);
+            }
+            if let (Some(all), Some(preferences)) = (&mut stage.given, set.preferences()) {
+                all[at].push(preferences.of(set.span(*q as usize)).collect());
+            }
         }
         Ok(stage)
     }
@@ -314,6 +365,8 @@ impl Stage {
                 lists: self.lists[b].clone(),
                 grades: &self.grades[b],
                 weight: self.weights[b].clone(),
+                of_documents: self.of_documents.as_ref().map(|all| &all[b][..]),
+                given: self.given.as_ref().map(|all| &all[b][..]),
             })
             .collect()
     }
@@ -603,6 +656,7 @@ impl<L: KernelLearner> Search<'_, L> {
             asked: asked(self.learner),
             data: self.data.set.digest(),
             notes: RankNotes {
+                preferences: self.data.set.preferences().map(Preferences::facts),
                 rows: units.iter().map(|&q| set.span(q as usize).len()).sum(),
                 queries: units.len(),
                 flat_queries: flat,

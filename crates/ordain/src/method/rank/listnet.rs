@@ -131,7 +131,6 @@ impl Learner for ListNet {
 
     fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<TopOne>> {
         let set = data.set;
-        super::refuse_weights(set)?;
         if units.iter().all(|&q| set.is_flat(q as usize)) {
             return Err(Error::Data {
                 expected: "at least one training query with two different grades".into(),
@@ -141,7 +140,8 @@ impl Learner for ListNet {
         // a query of one grade teaches too: all its documents are as likely to come first
         let units: Vec<u32> = units.iter().copied().filter(|&q| set.span(q as usize).len() > 1).collect();
         let examples = TopOne::new(units.iter().map(|&q| &set.grades[set.span(q as usize)]));
-        Ok(Drawn { count: units.len() as f64, units, examples, kind: "list" })
+        let weights = super::shares(set, &units, |_| 1.0)?;
+        Ok(Drawn { count: units.len() as f64, units, examples, weights, kind: "list" })
     }
 
     fn risk<'a>(&self, problem: &Problem<'a, TopOne>, stop: &'a AtomicBool) -> Box<dyn Risk + 'a> {

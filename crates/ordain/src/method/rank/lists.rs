@@ -121,7 +121,6 @@ pub(in crate::method) fn draw(
     how: &ListSettings,
 ) -> Result<Drawn<ListCases>> {
     let set = data.set;
-    super::refuse_weights(set)?;
     let mut grades: Vec<f64> = units.iter().flat_map(|&q| set.grades[set.span(q as usize)].iter().copied()).collect();
     grades.sort_by(f64::total_cmp);
     grades.dedup_by(|next, last| *next <= *last);
@@ -155,7 +154,14 @@ pub(in crate::method) fn draw(
         (_, PlaceDiscount::Linear) => PlaceValues::Linear,
     };
     let count = lists.len() as f64;
+    let weights = super::shares(set, &units, |n| lists.of(n).len() as f64)?;
     let own = units.iter().map(|&q| &set.grades[set.span(q as usize)]);
     let cases = ListCases::new(lists, own, values, how.ties, data.seed);
-    Ok(Drawn { units, examples: cases, count, kind: if how.subset == Subset::Full { "list" } else { "subset" } })
+    Ok(Drawn {
+        units,
+        examples: cases,
+        count,
+        weights,
+        kind: if how.subset == Subset::Full { "list" } else { "subset" },
+    })
 }

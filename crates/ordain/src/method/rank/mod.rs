@@ -31,13 +31,14 @@ mod staged;
 pub mod structrank;
 pub mod svmmap;
 
-use crate::data::{self, Holds, RankReading, RankSet};
+use crate::data::{self, Holds, PreferenceFacts, RankReading, RankSet};
 use crate::error::{Error, Result};
 use crate::method::registry::methods;
 use crate::method::trees::TreeNotes;
 use crate::metric::{Kind, Metric};
 use crate::task::{Methods, Task, Words};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -148,15 +149,50 @@ methods! {
     }
 }
 
-/// Refuses weights of documents, of a method whose loss has no place for them.
-fn refuse_weights(set: &RankSet) -> Result<()> {
+/// Refuses weights, of a method whose loss has no place for them.
+fn refuse_weights(set: &RankSet, method: &str) -> Result<()> {
     match set.weights.is_some() {
         false => Ok(()),
         true => Err(Error::Data {
-            expected: "data without a column of weights (ranksvm takes them)".into(),
-            found: "weights of documents".into(),
+            expected: format!(
+                "data without a column of weights for {method} (ranksvm, ranknet, rankboost and qbrank take weights of documents; of whole queries rankmatch, dorm, listnet, structrank, svmmap, frank and isorank too)"
+            ),
+            found: "weights".into(),
         }),
     }
+}
+
+/// The weight of each of some queries, which all its documents share, of a method whose loss is one of whole queries; none where nobody gave
+/// weights.
+fn query_weights(set: &RankSet, units: &[u32]) -> Result<Option<HashMap<u32, f64>>> {
+    let Some(weights) = &set.weights else { return Ok(None) };
+    let mut found = HashMap::new();
+    for &q in units {
+        let own = &weights[set.span(q as usize)];
+        let first = own.first().copied().unwrap_or(1.0);
+        if let Some(at) = own.iter().position(|w| !w.total_cmp(&first).is_eq()) {
+            let place = set.place(set.span(q as usize).start + at);
+            return Err(Error::Data {
+                expected: "the same weight for all documents of a query: this method weighs whole queries (ranksvm, ranknet, rankboost and qbrank weigh documents)".into(),
+                found: format!("{} after {first} for {place}", own[at]),
+            });
+        }
+        found.insert(q, first);
+    }
+    if found.values().all(|&weight| weight <= 0.0) {
+        return Err(Error::Data { expected: "a training query with a weight above 0".into(), found: "none".into() });
+    }
+    Ok(Some(found))
+}
+
+/// What the loss of each of some queries is multiplied by, so that the mean over their lists is weighed by queries; none where nobody gave weights.
+fn shares(set: &RankSet, units: &[u32], lists: impl Fn(usize) -> f64) -> Result<Option<Vec<f64>>> {
+    let Some(weights) = query_weights(set, units)? else { return Ok(None) };
+    let total: f64 = units.iter().enumerate().map(|(n, q)| weights[q] * lists(n)).sum();
+    if !(total > 0.0 && (1.0 / total).is_finite()) {
+        return Err(Error::Data { expected: "weights whose sum has an inverse".into(), found: total.to_string() });
+    }
+    Ok(Some(units.iter().map(|q| weights[q] / total).collect()))
 }
 
 /// The metric of a choice by default.
@@ -181,6 +217,9 @@ pub struct RankNotes {
     /// How trees were grown, if any were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trees: Option<TreeNotes>,
+    /// The preferences fitted on, if they stood in place of grades.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preferences: Option<PreferenceFacts>,
 }
 
 /// The support of a model with a kernel.

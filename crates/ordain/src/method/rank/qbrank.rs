@@ -4,7 +4,7 @@ use crate::data::transform::Transform;
 use crate::error::{Error, Result};
 use crate::method::rank::grown::{Grown, MOST};
 use crate::method::rank::ranksvm::PairWeight;
-use crate::method::rank::staged::{Job, Made, Staged, asked, pair_weights, staged};
+use crate::method::rank::staged::{Job, Made, Staged, Weighs, asked, pair_weights, staged};
 use crate::method::settings::positive;
 use crate::method::{Choice, Positive, Rank};
 use crate::surrogate::pair_quadratic::PairQuadratic;
@@ -101,6 +101,10 @@ impl Method<Rank> for QbRank {
         self.trees.rounds == Choice::Auto
     }
 
+    fn takes_preferences(&self) -> bool {
+        true
+    }
+
     fn takes_gaps(&self) -> bool {
         true
     }
@@ -121,6 +125,7 @@ impl Method<Rank> for QbRank {
 
 impl Staged for QbRank {
     const MOST: usize = MOST;
+    const WEIGHS: Weighs = Weighs::Documents;
 
     fn rounds(&self) -> Choice<usize> {
         self.trees.rounds
@@ -128,11 +133,11 @@ impl Staged for QbRank {
 
     fn run(&self, job: &Job<'_>) -> Result<Vec<Made>> {
         let set = job.data.set;
-        let loss = |on: &[u32]| {
-            let grades: Vec<&[f64]> = on.iter().map(|&q| &set.grades[set.span(q as usize)]).collect();
-            PairQuadratic::new(&grades, self.tau.get())
+        let loss = |on: &[u32]| PairQuadratic::of_set(set, on, self.tau.get());
+        let pairs = match job.courses.last() {
+            Some((on, _)) => pair_weights(job.data, on, PairWeight::Pair)?.1,
+            None => 0.0,
         };
-        let pairs = job.courses.last().map_or(0.0, |(on, _)| pair_weights(job.data, on, PairWeight::Pair).1);
-        self.trees.run(job, loss, (pairs, "pair"))
+        self.trees.run(job, loss, |on| vec![1.0; on.len()], (pairs, "pair"))
     }
 }

@@ -4,7 +4,7 @@ use crate::data::transform::Transform;
 use crate::error::Result;
 use crate::method::rank::ranksvm::PairWeight;
 use crate::method::rank::staged::{
-    self, Job, Made, Staged, THRESHOLDS, WEIGHTS, Weak, asked, pair_weights, rows_of, staged, thresholds,
+    self, Job, Made, Staged, THRESHOLDS, WEIGHTS, Weak, Weighs, asked, pair_weights, rows_of, staged, thresholds,
 };
 use crate::method::settings::{count, name_of, one_of, shown};
 use crate::method::trees::choice;
@@ -139,6 +139,10 @@ impl Method<Rank> for RankBoost {
         self.rounds == Choice::Auto
     }
 
+    fn takes_preferences(&self) -> bool {
+        true
+    }
+
     fn takes_gaps(&self) -> bool {
         true
     }
@@ -162,6 +166,7 @@ impl Method<Rank> for RankBoost {
 
 impl Staged for RankBoost {
     const MOST: usize = 300;
+    const WEIGHS: Weighs = Weighs::Documents;
 
     fn rounds(&self) -> Choice<usize> {
         self.rounds
@@ -170,12 +175,12 @@ impl Staged for RankBoost {
     fn run(&self, job: &Job<'_>) -> Result<Vec<Made>> {
         let (stumps, set) = (job.stumps(self.thresholds)?, job.data.set);
         let rules = |on: &[u32]| {
-            let (weight, pairs) = pair_weights(job.data, on, self.weight);
+            let (weight, pairs) = pair_weights(job.data, on, self.weight)?;
             let spans: Vec<Range<usize>> = on.iter().map(|&q| set.span(q as usize)).collect();
             let rows = rows_of(job.data, on);
             let (slopes, votes) = (vec![0.0; rows.len()], vec![0; rows.len()]);
-            let loss = PairExponential::new(spans.iter().map(|span| &set.grades[span.clone()]));
-            Rules { loss, spans, weight, rows, slopes, votes, pairs, alpha: self.alpha }
+            let loss = PairExponential::of_set(set, on);
+            Ok(Rules { loss, spans, weight, rows, slopes, votes, pairs, alpha: self.alpha })
         };
         job.boost(&stumps, rules, "pair")
     }

@@ -275,7 +275,9 @@ impl TreeLearner for RankMatch {
 
     fn lessons(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<(Drawn<ListLikelihood>, Vec<f64>)> {
         let drawn = self.draw(data, units)?;
-        let weight = vec![1.0; drawn.units.len()];
+        // as large in the mean as without weights
+        let of = |weights: &Vec<f64>| weights.iter().map(|weight| weight * drawn.count).collect();
+        let weight = drawn.weights.as_ref().map_or_else(|| vec![1.0; drawn.units.len()], of);
         Ok((drawn, weight))
     }
 }
@@ -289,8 +291,8 @@ impl Learner for RankMatch {
     }
 
     fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<ListLikelihood>> {
-        let drawn = draw(data, units, &self.lists())?;
-        Ok(Drawn { units: drawn.units, examples: ListLikelihood(drawn.examples), count: drawn.count, kind: drawn.kind })
+        let Drawn { units, examples, count, weights, kind } = draw(data, units, &self.lists())?;
+        Ok(Drawn { units, examples: ListLikelihood(examples), count, weights, kind })
     }
 
     fn risk<'a>(&self, problem: &Problem<'a, ListLikelihood>, stop: &'a AtomicBool) -> Box<dyn Risk + 'a> {

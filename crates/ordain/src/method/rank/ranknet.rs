@@ -164,6 +164,10 @@ impl Method<Rank> for RankNet {
         Ok(())
     }
 
+    fn takes_preferences(&self) -> bool {
+        true
+    }
+
     fn check(&self) -> Result<()> {
         settings::check(self.scale, self.max_iter)?;
         if self.hidden > MOST {
@@ -197,9 +201,7 @@ impl Learner for RankNet {
     fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<Pairs>> {
         let set = data.set;
         let units: Vec<u32> = units.iter().copied().filter(|&q| !set.is_flat(q as usize)).collect();
-        let weights: Option<Vec<&[f64]>> =
-            set.weights.as_ref().map(|w| units.iter().map(|&q| &w[set.span(q as usize)]).collect());
-        let loss = PairLogistic::new(units.iter().map(|&q| &set.grades[set.span(q as usize)]), weights.as_deref());
+        let loss = PairLogistic::of_set(set, &units);
         let counts: Vec<(f64, f64)> = (0..loss.len()).map(|n| loss.pairs(n)).collect();
         let by_pair = self.weight == Choice::Set(PairWeight::Pair);
         let total = sums(&set.pieces(), units.iter().map(|&q| q as usize), 1, |n, _, total| {
@@ -216,7 +218,7 @@ impl Learner for RankNet {
             counts.iter().map(|&(pairs, _)| if by_pair { 1.0 / total } else { 1.0 / (pairs * total) }).collect();
         let count = counts.iter().map(|&(pairs, _)| pairs).sum();
         let examples = Pairs { loss, weight, columns: set.features.cols(), seed: data.seed };
-        Ok(Drawn { units, examples, count, kind: "pair" })
+        Ok(Drawn { units, examples, count, weights: None, kind: "pair" })
     }
 
     fn risk<'a>(&self, problem: &Problem<'a, Pairs>, stop: &'a AtomicBool) -> Box<dyn Risk + 'a> {

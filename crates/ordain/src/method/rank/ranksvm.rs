@@ -348,6 +348,11 @@ impl Method<Rank> for RankSvm {
         !self.trees.starts_linear()
     }
 
+    /// NDCG and squared differences from grades need grades.
+    fn takes_preferences(&self) -> bool {
+        !self.trees.grows() || self.loss == PairLoss::Logistic
+    }
+
     fn takes_start(&self) -> bool {
         !self.trees.starts_linear()
     }
@@ -500,9 +505,7 @@ impl Learner for RankSvm {
     fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<Pairs>> {
         let set = data.set;
         let units: Vec<u32> = units.iter().copied().filter(|&q| !set.is_flat(q as usize)).collect();
-        let weights: Option<Vec<&[f64]>> =
-            set.weights.as_ref().map(|w| units.iter().map(|&q| &w[set.span(q as usize)]).collect());
-        let loss = PairHinge::new(units.iter().map(|&q| &set.grades[set.span(q as usize)]), weights.as_deref());
+        let loss = PairHinge::of_set(set, &units);
         let counts: Vec<(f64, f64)> = (0..loss.len()).map(|n| loss.pairs(n)).collect();
         let of_weight = self.pairs();
         let total = sums(&set.pieces(), units.iter().map(|&q| q as usize), 1, |n, _, total| {
@@ -524,7 +527,7 @@ impl Learner for RankSvm {
             return Err(Error::Data { expected, found: "a sum of weights that is almost 0".into() });
         }
         let count = counts.iter().map(|&(pairs, _)| pairs).sum();
-        Ok(Drawn { units, examples: Pairs { loss, weight }, count, kind: "pair" })
+        Ok(Drawn { units, examples: Pairs { loss, weight }, count, weights: None, kind: "pair" })
     }
 
     fn risk<'a>(&self, problem: &Problem<'a, Pairs>, stop: &'a AtomicBool) -> Box<dyn Risk + 'a> {
@@ -627,7 +630,7 @@ impl TreeLearner for RankSvm {
         let each = vec![1.0; units.len()];
         let (examples, weight) = match self.loss {
             PairLoss::Logistic => {
-                let loss = PairLogistic::new(grades, weights.as_deref());
+                let loss = PairLogistic::of_set(set, &units);
                 let of = |n: usize| if self.pairs() == PairWeight::Pair { 1.0 } else { 1.0 / loss.pairs(n).0 };
                 let weight = (0..loss.len()).map(of).collect();
                 (QueryLoss::Pairs(loss), weight)
@@ -644,6 +647,6 @@ impl TreeLearner for RankSvm {
             }
             PairLoss::Squared => (QueryLoss::Grades(Squared::new(grades, weights.as_deref())), each),
         };
-        Ok((Drawn { units, examples, count, kind }, weight))
+        Ok((Drawn { units, examples, count, weights: None, kind }, weight))
     }
 }

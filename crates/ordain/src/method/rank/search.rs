@@ -1,8 +1,8 @@
 //! What all linear methods share: what can be chosen on validation queries (by a race), the last fit, and going on
 //! from where an interrupted fit stopped.
 
-use crate::data::RankSet;
 use crate::data::scale::{Scale, Scaling};
+use crate::data::{Preferences, RankSet};
 use crate::error::{Error, Result};
 use crate::method::rank::exportable::Exportable;
 use crate::method::rank::race;
@@ -116,13 +116,14 @@ macro_rules! searched {
 }
 pub(in crate::method) use searched;
 
-/// The mean of a loss over all examples.
+/// The mean of a loss over all examples, by the weights of their queries.
 pub(in crate::method) fn mean_risk<'a, R: Surrogate>(
     problem: &Problem<'a, R>,
     stop: &'a AtomicBool,
 ) -> Box<dyn Risk + 'a> {
     let loss = &problem.drawn.examples;
-    let weight = vec![1.0 / problem.drawn.count; loss.len()];
+    let even = || vec![1.0 / problem.drawn.count; loss.len()];
+    let weight = problem.drawn.weights.clone().unwrap_or_else(even);
     Box::new(Empirical::new(problem.rows, loss, weight).stopped_by(stop))
 }
 
@@ -171,6 +172,8 @@ pub(in crate::method) struct Drawn<E> {
     pub(in crate::method) examples: E,
     /// How many examples, and of what kind.
     pub(in crate::method) count: f64,
+    /// What the loss of each query is multiplied by in a mean; without weights 1 / count.
+    pub(in crate::method) weights: Option<Vec<f64>>,
     pub(in crate::method) kind: &'static str,
 }
 
@@ -494,6 +497,7 @@ impl<'a, L: Learner> Search<'a, L> {
             asked: self.learner.written().asked,
             data: self.learner.digest(data.set),
             notes: RankNotes {
+                preferences: self.data.set.preferences().map(Preferences::facts),
                 rows: units.iter().map(|&q| data.set.span(q as usize).len()).sum(),
                 queries: units.len(),
                 flat_queries: units.len() - drawn.units.len(),

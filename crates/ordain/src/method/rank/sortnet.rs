@@ -227,7 +227,7 @@ impl Method<Rank> for SortNet {
     }
 
     fn learn(&self, data: &Training<'_, Rank>, watch: &Watch) -> Result<Fitted<Rank>> {
-        super::refuse_weights(data.set)?;
+        super::refuse_weights(data.set, "sortnet")?;
         let by = data.by(self);
         let (train, valid) = data.parts(true);
         let zeros = vec![0.0; data.set.rows()];
@@ -363,6 +363,7 @@ impl Course<'_> {
             asked: Map::new(),
             data: set.digest(),
             notes: RankNotes {
+                preferences: None,
                 rows: all.iter().map(|&q| set.span(q as usize).len()).sum(),
                 queries: all.len(),
                 flat_queries: all.len() - units.len(),

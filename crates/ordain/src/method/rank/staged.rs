@@ -1,5 +1,6 @@
 //! What methods share that add one piece after another to a score: who is held out, the number of rounds, and the model.
 
+use crate::data::Preferences;
 use crate::data::scale::{Affine, Scale};
 use crate::error::{Error, Result};
 use crate::method::rank::boosting;
@@ -10,8 +11,9 @@ use crate::metric::{self, Metric};
 use crate::score::{Score, TreeScore};
 use crate::solver::run::{Report, Watch};
 use crate::solver::stages::{Pace, Ran, Stage};
+use crate::surrogate::pair_hinge::PairHinge;
 use crate::task::{Candidate, Chosen, Facts, Fitted, Inputs, Method, Setting, Training, both};
-use crate::traits::Stop;
+use crate::traits::{Stop, Surrogate};
 use crate::tree::{Stump, Stumps};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -24,8 +26,18 @@ pub(super) trait Staged: Method<Rank> {
     const MOST: usize;
     /// Rounds without a better mean after which a choice ends.
     const PATIENCE: usize = 60;
+    /// What can have weights.
+    const WEIGHS: Weighs = Weighs::Nothing;
     /// What is learned from a job; more than one where something beside the number of rounds is chosen.
     fn run(&self, job: &Job<'_>) -> Result<Vec<Made>>;
+}
+
+/// What a method takes weights of.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Weighs {
+    Nothing,
+    Queries,
+    Documents,
 }
 
 /// What every [`Staged`] method answers as a [`Method`].
@@ -118,20 +130,22 @@ impl Job<'_> {
     pub(super) fn boost<'s, W: Weak>(
         &self,
         stumps: &'s Stumps,
-        weak: impl Fn(&[u32]) -> W,
+        weak: impl Fn(&[u32]) -> Result<W>,
         kind: &'static str,
     ) -> Result<Vec<Made>> {
-        let course = |(on, held): &(Vec<u32>, Vec<u32>)| StumpCourse {
-            stumps,
-            weak: weak(on),
-            rows: rows_of(self.data, &both(on, held)),
-            judged: !held.is_empty(),
-            scores: vec![0.0; self.data.set.rows()],
-            made: vec![],
-            losses: vec![],
-            done: false,
+        let course = |(on, held): &(Vec<u32>, Vec<u32>)| {
+            Ok(StumpCourse {
+                stumps,
+                weak: weak(on)?,
+                rows: rows_of(self.data, &both(on, held)),
+                judged: !held.is_empty(),
+                scores: vec![0.0; self.data.set.rows()],
+                made: vec![],
+                losses: vec![],
+                done: false,
+            })
         };
-        let mut courses: Vec<StumpCourse<'s, W>> = self.courses.iter().map(course).collect();
+        let mut courses: Vec<StumpCourse<'s, W>> = self.courses.iter().map(course).collect::<Result<_>>()?;
         let mut ran = self.pace.run(&mut courses, &|n, scores| self.judge(n, scores), self.watch)?;
         let Some(mut last) = courses.pop() else { return Ok(vec![]) };
         ran.best = ran.best.max(1).min(last.made.len());
@@ -203,24 +217,26 @@ impl<W: Weak> Stage for StumpCourse<'_, W> {
     }
 }
 
-/// The weight of a pair of each query: all pairs count alike, or all queries do. The weights of all pairs add up to 1.
-pub(super) fn pair_weights(data: &Training<'_, Rank>, units: &[u32], by: PairWeight) -> (Vec<f64>, f64) {
-    let counts: Vec<f64> = units.iter().map(|&q| pairs(&data.set.grades[data.set.span(q as usize)])).collect();
-    let total: f64 = counts.iter().sum();
-    let weight = |count: &f64| match by {
-        PairWeight::Pair => 1.0 / total,
-        PairWeight::Query => 1.0 / (count * counts.len() as f64),
+/// What a pair of each query counts beside its own weight: all pairs count alike, or all queries do; and the number of pairs. The weights of all
+/// pairs add up to 1.
+pub(super) fn pair_weights(data: &Training<'_, Rank>, units: &[u32], by: PairWeight) -> Result<(Vec<f64>, f64)> {
+    let loss = PairHinge::of_set(data.set, units);
+    let counts: Vec<(f64, f64)> = (0..loss.len()).map(|n| loss.pairs(n)).collect();
+    let total: f64 = match by {
+        PairWeight::Pair => counts.iter().map(|(_, weight)| weight).sum(),
+        PairWeight::Query => counts.iter().map(|(pairs, weight)| weight / pairs).sum(),
     };
-    (counts.iter().map(weight).collect(), total)
-}
-
-/// Pairs of different grades.
-fn pairs(grades: &[f64]) -> f64 {
-    let mut sorted = grades.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let same = |group: &[f64]| (group.len() * (group.len() - 1) / 2) as f64;
-    let all = sorted.len() * sorted.len().saturating_sub(1) / 2;
-    all as f64 - sorted.chunk_by(|a, b| a >= b).map(same).sum::<f64>()
+    if !(total > 0.0 && (1.0 / total).is_finite()) {
+        return Err(Error::Data {
+            expected: "a training query with two different grades and weights above 0".into(),
+            found: "none: there is no pair to learn from".into(),
+        });
+    }
+    let weight = |&(pairs, _): &(f64, f64)| match by {
+        PairWeight::Pair => 1.0 / total,
+        PairWeight::Query => 1.0 / (pairs * total),
+    };
+    Ok((counts.iter().map(weight).collect(), counts.iter().map(|(pairs, _)| pairs).sum()))
 }
 
 /// Fits a ranker round by round.
@@ -228,7 +244,11 @@ fn pairs(grades: &[f64]) -> f64 {
 /// The number of rounds is that of the mean curve of held-out queries, as of trees ([`boosting::parts`]); at least one is made.
 pub(super) fn fit<L: Staged>(learner: &L, data: &Training<'_, Rank>, watch: &Watch) -> Result<Fitted<Rank>> {
     let set = data.set;
-    super::refuse_weights(set)?;
+    match L::WEIGHS {
+        Weighs::Nothing => super::refuse_weights(set, learner.name())?,
+        Weighs::Queries => drop(super::query_weights(set, &both(data.train, data.valid.unwrap_or_default()))?),
+        Weighs::Documents => {}
+    }
     let open = learner.chooses();
     let (train, valid) = data.parts(open);
     let (train, valid) = (both(&train, &[]), both(&valid, &[])); // in order, as the rows of courses are
@@ -306,6 +326,7 @@ fn finish<L: Staged>(learner: &L, job: &Job<'_>, parts: usize, made: Vec<Made>) 
             example: examples.1.into(),
             core: None,
             trees,
+            preferences: data.set.preferences().map(Preferences::facts),
         },
         report: Report {
             iterations: ran.best,

@@ -162,7 +162,6 @@ impl Learner for StructRank {
 
     fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<Preferences>> {
         let set = data.set;
-        super::refuse_weights(set)?;
         let units: Vec<u32> = units.iter().copied().filter(|&q| !set.is_flat(q as usize)).collect();
         if units.is_empty() {
             return Err(Error::Data {
@@ -175,7 +174,8 @@ impl Learner for StructRank {
             Edges::Star => Preferences::star(grades),
             Edges::Pairs => Preferences::pairs(grades, data.seed),
         };
-        Ok(Drawn { count: units.len() as f64, units, examples, kind: "list" })
+        let weights = super::shares(set, &units, |_| 1.0)?;
+        Ok(Drawn { count: units.len() as f64, units, examples, weights, kind: "list" })
     }
 
     fn risk<'a>(&self, problem: &Problem<'a, Preferences>, stop: &'a AtomicBool) -> Box<dyn Risk + 'a> {

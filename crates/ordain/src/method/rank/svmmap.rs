@@ -137,7 +137,6 @@ impl Learner for SvmMap {
 
     fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<ApMargin>> {
         let set = data.set;
-        super::refuse_weights(set)?;
         let relevant = |q: u32| set.grades[set.span(q as usize)].iter().map(|&grade| data.convention.relevant(grade));
         let both = |&q: &u32| relevant(q).any(|yes| yes) && relevant(q).any(|yes| !yes);
         let units: Vec<u32> = units.iter().copied().filter(both).collect();
@@ -148,7 +147,8 @@ impl Learner for SvmMap {
             });
         }
         let examples = ApMargin::new(units.iter().map(|&q| relevant(q)));
-        Ok(Drawn { count: units.len() as f64, units, examples, kind: "list" })
+        let weights = super::shares(set, &units, |_| 1.0)?;
+        Ok(Drawn { count: units.len() as f64, units, examples, weights, kind: "list" })
     }
 
     fn risk<'a>(&self, problem: &Problem<'a, ApMargin>, stop: &'a AtomicBool) -> Box<dyn Risk + 'a> {

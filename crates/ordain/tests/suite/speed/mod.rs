@@ -17,6 +17,7 @@ mod partial_matchings;
 mod permanents;
 mod quadratic;
 mod ranking;
+mod rules;
 mod scaling;
 pub(crate) mod star;
 mod star_training;

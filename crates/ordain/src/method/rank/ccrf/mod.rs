@@ -174,7 +174,7 @@ impl Method<Rank> for Ccrf {
 
     fn learn(&self, data: &Training<'_, Rank>, watch: &Watch) -> Result<Fitted<Rank>> {
         let set = data.set;
-        crate::method::rank::refuse_weights(set)?;
+        crate::method::rank::refuse_weights(set, "ccrf")?;
         let all = data.train;
         // a query of one grade has a likelihood too
         let units: Vec<u32> = all.iter().copied().filter(|&q| set.span(q as usize).len() > 1).collect();
@@ -229,6 +229,7 @@ impl Method<Rank> for Ccrf {
             asked: Map::new(),
             data: if linked.is_empty() { set.digest() } else { set.linked_digest() },
             notes: RankNotes {
+                preferences: None,
                 rows: all.iter().map(|&q| set.span(q as usize).len()).sum(),
                 queries: all.len(),
                 flat_queries: all.len() - units.len(),

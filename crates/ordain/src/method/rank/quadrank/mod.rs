@@ -399,7 +399,7 @@ impl Learner for QuadRank {
 
     fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<Cases>> {
         let set = data.set;
-        crate::method::rank::refuse_weights(set)?;
+        crate::method::rank::refuse_weights(set, "quadrank")?;
         let units: Vec<u32> = units.iter().copied().filter(|&q| !set.is_flat(q as usize)).collect();
         let (units, examples) = self.cases(data, units)?;
         if units.is_empty() {
@@ -408,7 +408,7 @@ impl Learner for QuadRank {
                 found: "none: there is nothing to put in order".into(),
             });
         }
-        Ok(Drawn { count: units.len() as f64, units, examples, kind: "list" })
+        Ok(Drawn { count: units.len() as f64, units, examples, weights: None, kind: "list" })
     }
 
     /// The risk of the lists; of links between documents that of the first step, without links.
