@@ -109,6 +109,11 @@ pub(super) fn positive(name: &str, value: &str) -> Result<Positive> {
     number.ok_or_else(|| wrong(name, "a number above 0", value))
 }
 
+/// The number K of `p@K`: digits alone, for `p@+5` is no name of a loss.
+pub(super) fn places(text: &str) -> Option<usize> {
+    text.strip_prefix("p@").filter(|k| !k.starts_with('+')).and_then(|k| k.parse().ok()).filter(|&k| k > 0)
+}
+
 /// A whole number above 0.
 pub(super) fn count(name: &str, value: &str) -> Result<usize> {
     value.parse().ok().filter(|&n| n > 0).ok_or_else(|| wrong(name, "a whole number above 0", value))
@@ -140,13 +145,12 @@ pub(super) fn one_of<T: Copy>(name: &'static str, value: &str, known: &[(&str, T
 
 /// What a wrong order costs.
 pub(super) fn list_loss(value: &str) -> Result<ListLoss> {
-    match value.strip_prefix("p@") {
-        Some(k) => Ok(ListLoss::Precision(count("loss", k)?)),
-        None => {
-            let known = [("ndcg", ListLoss::Ndcg), ("mrr", ListLoss::Mrr), ("wta", ListLoss::Wta)];
-            one_of("loss", value, &known)
-        }
+    if value.starts_with("p@") {
+        let k = places(value).ok_or_else(|| wrong("loss", "p@K with a whole number K above 0", value))?;
+        return Ok(ListLoss::Precision(k));
     }
+    let known = [("ndcg", ListLoss::Ndcg), ("mrr", ListLoss::Mrr), ("wta", ListLoss::Wta)];
+    one_of("loss", value, &known)
 }
 
 /// Refuses a number of steps that is not above 0, and a scaling of matchings alone.

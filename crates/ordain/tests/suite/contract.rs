@@ -296,6 +296,7 @@ fn settings_are_checked() {
     assert_eq!(message("ranksvm[lambda=1"), "method: expected METHOD[name=value,…], found \"ranksvm[lambda=1\"");
     assert_eq!(message("ranksvm[lambda]"), "a setting: expected name=value, found \"lambda\"");
     assert_eq!(message("ranksvm[max_iter=0]"), "max_iter: expected a whole number above 0, found \"0\"");
+    assert_eq!(message("dorm[loss=p@+5]"), "loss: expected p@K with a whole number K above 0, found \"p@+5\"");
 }
 
 /// What no interface has to check: text is refused where it is read, and settings made in code where they are fitted.

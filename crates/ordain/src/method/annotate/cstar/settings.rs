@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::method::Trees;
 use crate::method::annotate::annotator::Trainer;
 use crate::method::kernels::{KernelBy, Shape};
-use crate::method::settings::TRANSFORM;
+use crate::method::settings::{TRANSFORM, places};
 use crate::structure::star::{MOST_MAX, MOST_SUM};
 use crate::task::Setting;
 use std::fmt;
@@ -184,8 +184,7 @@ pub(super) fn parse_loss(value: &str) -> Result<LabelLoss> {
     if value == "bep" {
         return Ok(LabelLoss::BreakEven);
     }
-    let k = value.strip_prefix("p@").and_then(|k| k.parse().ok()).filter(|&k| k > 0);
-    k.map(LabelLoss::PrecisionAt).ok_or_else(|| Error::Setting {
+    places(value).map(LabelLoss::PrecisionAt).ok_or_else(|| Error::Setting {
         name: "loss".into(),
         expected: "bep, or p@K with a number K above 0".into(),
         found: value.into(),
