@@ -9,6 +9,7 @@ mod count;
 pub mod cstar;
 mod decide;
 mod given_kernel;
+mod gradients;
 pub(in crate::method) mod kernel_ridge;
 mod one_vs_rest;
 mod stage;

@@ -1,5 +1,6 @@
 //! One classifier per label: ridge regression on 0 and 1, with a map from its score to log-odds.
 
+use super::gradients::{ABREAST, Normal};
 use crate::data::LabelSet;
 use crate::error::{Error, Result};
 use crate::matrix::{Features, add_symmetric_product, dot, factor_spd, mirror, solve_factored_columns};
@@ -14,6 +15,8 @@ const FOLDS: usize = 5;
 const STRENGTHS: [f64; 5] = [10.0, 1.0, 0.1, 1e-2, 1e-3];
 /// Up to so many columns the normal equations are factored; above, they are solved by conjugate gradients.
 const FACTORED: usize = 3000;
+/// To what relative residual conjugate gradients go: of classifiers that score unseen items, and of the one that is kept.
+const RESIDUAL: [f64; 2] = [1e-5, 1e-7];
 
 /// One ridge classifier per label with its calibration: the log-odds of label `i` are `slope_i·(w_i·x + offset_i) + shift_i`.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,13 +150,13 @@ struct Tried {
 /// min over w, b:   Σ_items (y − w·x − b)² + strength·|w|²
 /// ```
 ///
-/// An item of which it is not known whether a label applies plays no part in the regression of that label.
+/// An item of which it is not known whether a label applies plays no part in the regression of that label. Conjugate gradients begin at `from`.
 fn ridge(
     features: &Features,
     set: &LabelSet,
     rows: &[u32],
     sums: &Sums,
-    strength: f64,
+    (strength, residual, from): (f64, f64, Option<&Linear>),
     watch: &Watch,
 ) -> Result<Linear> {
     let (d, n) = (features.cols(), set.labels.len());
@@ -165,9 +168,9 @@ fn ridge(
     }
     let mut gaps = vec![false; n];
     rows.iter().flat_map(|&i| set.unknown(i as usize)).for_each(|&label| gaps[label as usize] = true);
-    let mut one_by_one: Vec<usize> = (0..n).filter(|&label| gaps[label]).collect();
+    let (one_by_one, whole): (Vec<usize>, Vec<usize>) = (0..n).partition(|&label| gaps[label]);
     if sums.square.is_empty() {
-        one_by_one = (0..n).collect();
+        side_by_side(&Normal::new(features, rows, &mean, strength), &whole, &mut weights, (residual, from), watch)?;
     } else {
         let mut factor = sums.square.clone();
         for i in 0..d {
@@ -193,6 +196,38 @@ fn ridge(
         w.iter().enumerate().for_each(|(j, w)| weights[j * n + label] = *w);
     }
     Ok(Linear { score: Score::Linear(weights), offset })
+}
+
+/// The ridges of labels that are known of all items: right sides become weights, feature after feature.
+fn side_by_side(
+    normal: &Normal,
+    labels: &[usize],
+    weights: &mut [f64],
+    (residual, from): (f64, Option<&Linear>),
+    watch: &Watch,
+) -> Result<()> {
+    let d = normal.mean.len();
+    let n = weights.len() / d.max(1);
+    let of = |all: &[f64], block: &[usize]| -> Vec<[f64; ABREAST]> {
+        let lane = |j: usize, l: usize| block.get(l).map_or(0.0, |&label| all[j * n + label]);
+        (0..d).map(|j| std::array::from_fn(|l| lane(j, l))).collect()
+    };
+    let solved: Vec<Vec<[f64; ABREAST]>> = labels
+        .par_chunks(ABREAST)
+        .map(|block| {
+            let start = match from.map(|from| &from.score) {
+                Some(Score::Linear(before)) => of(before, block),
+                _ => vec![[0.0; ABREAST]; d],
+            };
+            normal.solve(&of(weights, block), start, residual, watch)
+        })
+        .collect::<Result<_>>()?;
+    for (block, solved) in labels.chunks(ABREAST).zip(&solved) {
+        for (j, lanes) in solved.iter().enumerate() {
+            block.iter().zip(lanes).for_each(|(&label, w)| weights[j * n + label] = *w);
+        }
+    }
+    Ok(())
 }
 
 /// The ridge of one label on the items of which it is known: weights and offset, by conjugate gradients with the diagonal as
@@ -338,8 +373,9 @@ impl OneVsRest {
     /// Trains on `units`; also the log-odds of these items by classifiers that have not seen them, item after item.
     ///
     /// Items are cut into five parts (unit i belongs to part i mod 5), each scored by a classifier of the other four. The strength
-    /// of the ridge is the one whose calibrated scores of unseen items have the smallest loss. O(D³/3) for each part and
-    /// strength with up to 3,000 columns; conjugate gradients above, and for labels that are not known of every item.
+    /// of the ridge is the one whose calibrated scores of unseen items have the smallest loss; from strong to weak, until the loss rises. O(D³/3) for
+    /// each part and strength with up to 3,000 columns; conjugate gradients above, sixteen labels side by side, and one by one for labels that are
+    /// not known of every item.
     pub fn fit(features: &Features, set: &LabelSet, units: &[u32], watch: &Watch) -> Result<(Self, Vec<f64>)> {
         Self::judged(features, set, units, watch).map(|judged| (judged.model, judged.logits))
     }
@@ -371,19 +407,21 @@ impl OneVsRest {
             .map(|f| units.iter().copied().enumerate().filter(|(i, _)| i % folds != f).map(|(_, u)| u).collect())
             .collect();
         let mut best: Option<Tried> = None;
+        let mut linear: Vec<Linear> = vec![];
         for strength in STRENGTHS.map(|s| s * unit) {
             if watch.stopped() {
                 return Err(Error::Interrupted);
             }
-            let linear: Vec<Linear> = (0..folds)
+            linear = (0..folds)
                 .into_par_iter()
                 .map(|f| {
+                    let how = (strength, RESIDUAL[0], linear.get(f));
                     if folds == 1 {
-                        return ridge(features, set, units, &all, strength, watch);
+                        return ridge(features, set, units, &all, how, watch);
                     }
                     let mut sums = all.clone();
                     sums.add(&parts[f], -1.0);
-                    ridge(features, set, &others[f], &sums, strength, watch)
+                    ridge(features, set, &others[f], &sums, how, watch)
                 })
                 .collect::<Result<_>>()?;
             let mut scores = vec![0.0; units.len() * n];
@@ -393,12 +431,13 @@ impl OneVsRest {
             });
             let maps = maps_of(set, units, &scores);
             let loss = maps.iter().map(|map| map.2).sum::<f64>();
-            if best.as_ref().is_none_or(|best| loss < best.loss) {
-                best = Some(Tried { loss, strength, scores, maps });
+            if best.as_ref().is_some_and(|best| loss >= best.loss) {
+                break; // a weaker ridge still costs more, and is worse too
             }
+            best = Some(Tried { loss, strength, scores, maps });
         }
         let Some(Tried { strength, scores, maps, loss }) = best else { return Err(Error::Interrupted) };
-        let Linear { score, offset } = ridge(features, set, units, &all, strength, watch)?;
+        let Linear { score, offset } = ridge(features, set, units, &all, (strength, RESIDUAL[1], None), watch)?;
         let (slope, shift) = maps.iter().map(|map| (map.0, map.1)).unzip();
         Ok(Judged::new(Self { score, offset, slope, shift }, scores, loss, set, units))
     }
@@ -482,7 +521,7 @@ mod tests {
         let set = made(&mut random, 40, 6, 4);
         let rows: Vec<u32> = (0..40).filter(|i| i % 7 != 3).collect();
         let sums = Sums::of(&set.features, &set, &rows);
-        let linear = ridge(&set.features, &set, &rows, &sums, 2.5, &Watch::NOBODY).unwrap();
+        let linear = ridge(&set.features, &set, &rows, &sums, (2.5, 1e-7, None), &Watch::NOBODY).unwrap();
         let mut s = vec![0.0; 4];
         for label in 0..4 {
             let (mut slope, mut level) = (vec![0.0; 6], 0.0);
@@ -500,9 +539,30 @@ mod tests {
         let same = Sums::of(&other, &set, &rows);
         assert!(sums.square.iter().zip(&same.square).all(|(a, b)| (a - b).abs() < 1e-9));
         let large = Sums { square: vec![], ..sums };
-        let by_steps = ridge(&other, &set, &rows, &large, 2.5, &Watch::NOBODY).unwrap();
+        let by_steps = ridge(&other, &set, &rows, &large, (2.5, 1e-7, None), &Watch::NOBODY).unwrap();
         assert!(linear.score.weights().iter().zip(by_steps.score.weights()).all(|(a, b)| (a - b).abs() < 1e-5));
         assert!(linear.offset.iter().zip(&by_steps.offset).all(|(a, b)| (a - b).abs() < 1e-5));
+    }
+
+    #[test]
+    fn labels_side_by_side_are_labels_one_by_one() {
+        let mut random = Random::new(12);
+        for n in [1, ABREAST, 2 * ABREAST + 3] {
+            let set = made(&mut random, 50, 30, n);
+            let (features, rows) = (sparse(&set), set.all());
+            let sums = Sums { square: vec![], ..Sums::of(&features, &set, &rows) };
+            let fit = |strength, from| ridge(&features, &set, &rows, &sums, (strength, 1e-9, from), &Watch::NOBODY);
+            let strong = fit(5.0, None).unwrap();
+            let (cold, warm) = (fit(0.5, None).unwrap(), fit(0.5, Some(&strong)).unwrap());
+            for label in 0..n {
+                let (w, b) = conjugate_gradients(&features, &set, &rows, label as u32, 0.5, &Watch::NOBODY).unwrap();
+                for found in [&cold, &warm] {
+                    assert!((found.offset[label] - b).abs() < 1e-6);
+                    let own = found.score.weights()[label..].iter().step_by(n);
+                    assert!(own.zip(&w).all(|(a, b)| (a - b).abs() < 1e-6));
+                }
+            }
+        }
     }
 
     #[test]
@@ -516,10 +576,10 @@ mod tests {
             .with_unknown((0..60).map(|i| if i % 4 == 0 { vec![1] } else { vec![] }).collect())
             .unwrap();
         let (all, some): (Vec<u32>, Vec<u32>) = ((0..60).collect(), (0..60).filter(|i| i % 4 != 0).collect());
-        let with =
-            ridge(&gaps.features, &gaps, &all, &Sums::of(&gaps.features, &gaps, &all), 1.0, &Watch::NOBODY).unwrap();
-        let without =
-            ridge(&set.features, &set, &some, &Sums::of(&set.features, &set, &some), 1.0, &Watch::NOBODY).unwrap();
+        let of = |set: &LabelSet, rows: &[u32]| {
+            ridge(&set.features, set, rows, &Sums::of(&set.features, set, rows), (1.0, 1e-7, None), &Watch::NOBODY)
+        };
+        let (with, without) = (of(&gaps, &all).unwrap(), of(&set, &some).unwrap());
         for j in 0..5 {
             assert!((with.score.weights()[j * 3 + 1] - without.score.weights()[j * 3 + 1]).abs() < 1e-4);
         }
