@@ -117,6 +117,6 @@ with tempfile.TemporaryDirectory() as folder:
         [args.ordain, "--json", "predict", said, f"{folder}/test.csv"], check=True, capture_output=True, text=True
     )
 answers = [json.loads(line) for line in done.stdout.splitlines()]
-found = binary.transform([[label["label"] for label in answer["labels"]] for answer in answers])
+found = binary.transform([answer["chosen"] for answer in answers])
 used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
 print(f"{args.method}: micro-F1 {f1_score(truth, found, average='micro'):.4f}; {used:.1f} s of processor")
