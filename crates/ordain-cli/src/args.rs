@@ -64,6 +64,8 @@ pub(crate) enum Command {
     Simulate(Simulate),
     /// Label items in the terminal, asked the best question next: y, n, skip, undo, quit, or +LABEL and -LABEL for a label that was not asked
     Ask(Ask),
+    /// Serve models over HTTP, and with --items a page on which people label
+    Serve(Serve),
     /// Link the records of two tables: who in the one is who in the other
     Link(Link),
     /// Make up data to try things on
@@ -312,6 +314,9 @@ pub(crate) struct Evaluate {
     /// The judgements for --run
     #[arg(long, requires = "run")]
     pub(crate) qrels: Option<PathBuf>,
+    /// Answers of several people on DATA, as ask and serve write them: how far they agree (Cohen's kappa of each two, Krippendorff's alpha of all); needs the model that they were asked with
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scores", "feature", "run", "importance", "per_query"])]
+    pub(crate) answers: Option<PathBuf>,
     /// Every query, item or problem by itself too
     #[arg(long)]
     pub(crate) per_query: bool,
@@ -723,6 +728,55 @@ pub(crate) struct Ask {
     pub(crate) gram: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Serve {
+    /// Models, each with a name if it is to have another than its file
+    #[arg(required = true, value_name = "MODEL[=NAME]")]
+    pub(crate) models: Vec<String>,
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080", help_heading = "Access")]
+    pub(crate) bind: std::net::SocketAddr,
+    /// Who may ask: a file of lines TOKEN or NAME:TOKEN, env:VARIABLE with such lines, or none on a loopback address [default: a token made up at the start]
+    #[arg(long, value_name = "FILE|env:NAME|none", help_heading = "Access")]
+    pub(crate) token: Option<String>,
+    /// A name by which the server may be called, beside its address; repeat it for more
+    #[arg(long, value_name = "NAME", help_heading = "Access")]
+    pub(crate) allow_host: Vec<String>,
+    /// What people label on the page, with the one model that is served
+    #[arg(long, value_name = "DATA", help_heading = "Labelling")]
+    pub(crate) items: Option<PathBuf>,
+    /// Where the labels of the items are, as in fit
+    #[arg(long, value_name = "FILE|NAMES", requires = "items", help_heading = "Labelling")]
+    pub(crate) labels: Option<String>,
+    /// Where answers are written; an existing file is continued
+    #[arg(long, value_name = "FILE", default_value = "answers.jsonl", help_heading = "Labelling")]
+    pub(crate) answers: PathBuf,
+    /// Columns of the table to show with each item [default: its features]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "items", help_heading = "Labelling")]
+    pub(crate) show: Vec<String>,
+    /// Which label is asked: expected, entropy, paper, random
+    #[arg(long, value_name = "NAME", default_value = "expected", help_heading = "Labelling")]
+    pub(crate) strategy: String,
+    /// Nobody sees what the model thinks before the answer
+    #[arg(long, requires = "items", help_heading = "Labelling")]
+    pub(crate) blind: bool,
+    /// How many people are offered the same item
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Labelling", value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub(crate) overlap: u16,
+    /// The expected precision, and share of right control questions, that is enough
+    #[arg(long, value_name = "P", default_value_t = 0.95, help_heading = "Labelling")]
+    pub(crate) target: f64,
+    /// The most bytes of a request
+    #[arg(long, value_name = "BYTES", default_value_t = 8 << 20, help_heading = "Limits")]
+    pub(crate) max_body: usize,
+    /// The most rows of a request: documents, items or edges
+    #[arg(long, value_name = "N", default_value_t = 10_000, help_heading = "Limits")]
+    pub(crate) max_rows: usize,
+    /// The most seconds of a request
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, help_heading = "Limits", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) timeout: u64,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 /// Set by the first Ctrl-C, SIGTERM or SIGHUP.
@@ -22,6 +23,9 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 static SIGNAL: AtomicU8 = AtomicU8::new(2);
 /// Set while there is work that can stop and save what it has.
 static STOPPABLE: AtomicBool = AtomicBool::new(false);
+
+/// The server that runs, if one does: it ends when it is asked to, and reads its models again.
+static SERVER: OnceLock<ordain_serve::Control> = OnceLock::new();
 
 /// What Ctrl-C does.
 #[derive(Debug, PartialEq)]
@@ -46,6 +50,11 @@ fn main() -> ExitCode {
     };
     let quiet = cli.common.quiet;
     let handled = signals::handle(move |signal| {
+        if let Some(server) = SERVER.get()
+            && run::told(server, signal)
+        {
+            return;
+        }
         SIGNAL.store(signal, Ordering::SeqCst);
         match pressed(&INTERRUPTED, &STOPPABLE) {
             Pressed::Stop if quiet => {}

@@ -122,6 +122,11 @@ impl Screen {
         self.raw(&(serde_json::to_string(answer)? + "\n"))
     }
 
+    /// Whether only errors are said.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// A word to the person, to standard error.
     pub(crate) fn say(&self, text: &str) {
         if !self.quiet {

@@ -3,15 +3,16 @@
 mod matches;
 mod replay;
 
-pub use matches::{GivenMatches, PairQuestion, SURE, given, next_pair};
+pub use matches::{GivenMatches, PairQuestion, SURE, given, next_pair, pair_doubts};
 pub use replay::{Replayed, replay, replay_all, replayable};
 
 use crate::error::{Error, Result};
 use crate::method::annotator::median;
-use crate::method::{Annotator, LabelWork, Scored, Trainer};
+use crate::method::{Annotate, Annotator, LabelWork, Scored, Trainer};
 use crate::random::Random;
 use crate::structure::star::sum::StarSum;
 use crate::structure::star::{Clamp, Subsets};
+use crate::task::Ready;
 use std::fmt;
 use std::str::FromStr;
 
@@ -186,6 +187,61 @@ pub fn sides(
     Ok((best(Clamp::In, yes)?, best(Clamp::Out, no)?))
 }
 
+/// What answers say of an item with so many labels: a clamp for each label, and the labels that nobody could answer for.
+///
+/// ```
+/// let (clamp, skipped) = ordain::ask::known(3, [(0, Some(true)), (2, None)]);
+/// assert_eq!((clamp.len(), skipped), (3, vec![2]));
+/// ```
+pub fn known(labels: usize, answers: impl IntoIterator<Item = (u32, Option<bool>)>) -> (Vec<Clamp>, Vec<u32>) {
+    let (mut clamp, mut skipped) = (vec![Clamp::Free; labels], vec![]);
+    for (label, yes) in answers {
+        match yes {
+            Some(yes) => clamp[label as usize] = if yes { Clamp::In } else { Clamp::Out },
+            None => skipped.push(label),
+        }
+    }
+    (clamp, skipped)
+}
+
+/// How much each item of a set is in doubt: the expected number of labels that are guessed wrongly one by one; of a model by margin minus the
+/// least difference of scores. Costs a prediction of the set.
+pub fn doubts(annotator: &Annotator, on: &Ready<'_, Annotate>) -> Result<Vec<f64>> {
+    let said = annotator.predict(on, &on.set().all())?;
+    let one = |values: &[f64]| match annotator.trainer {
+        Trainer::Likelihood => values.iter().map(|p| p.min(1.0 - p)).sum(),
+        Trainer::Margin => -values.iter().fold(f64::INFINITY, |least, v| least.min(v.abs())),
+    };
+    Ok(said.iter().map(|said| one(&said.values)).collect())
+}
+
+/// The expected precision of the best labels of an item before a question, `1/k top_k(p)` averaged over numbers of labels as the strategy
+/// `expected` does it, so that the difference to the value of its question is what the answer is expected to gain. Where nothing is left to
+/// choose it is averaged over all likely numbers; nothing of a model by margin.
+pub fn precision(annotator: &Annotator, item: &Scored, known: &Known, work: &mut LabelWork) -> Result<Option<f64>> {
+    if annotator.trainer != Trainer::Likelihood {
+        return Ok(None);
+    }
+    let situation = Situation::new(annotator, item, known)?;
+    let mut numbers = situation.looked_ahead();
+    if numbers.is_empty() {
+        numbers.clone_from(&situation.numbers);
+        numbers.retain(|&(k, _)| k > 0);
+    }
+    let total: f64 = numbers.iter().map(|(_, p)| p).sum();
+    if numbers.is_empty() || total <= 0.0 {
+        return Ok(None);
+    }
+    let (sum, mut mean) = (StarSum::new(&annotator.star)?, 0.0);
+    for &(k, weight) in &numbers {
+        let (mut scores, mut p) = (vec![], vec![0.0; situation.clamp.len()]);
+        annotator.scores_at(item, k, &mut scores);
+        sum.log_sum(&scores, &situation.over(k), &mut work.sum, &mut p, None)?;
+        mean += weight / total * top(&mut p, k) / k as f64;
+    }
+    Ok(Some(mean.clamp(0.0, 1.0)))
+}
+
 /// The generator of a question about an item after so many answers: the same question comes again where it is asked again.
 pub fn generator(seed: u64, item: usize, answers: usize) -> Random {
     Random::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(((item as u64) << 20) + answers as u64))
@@ -277,6 +333,14 @@ impl<'a> Situation<'a> {
         choices.min_by_key(|&k| (k.abs_diff(middle), k))
     }
 
+    /// The likeliest numbers that leave a choice.
+    fn looked_ahead(&self) -> Vec<(usize, f64)> {
+        let mut numbers: Vec<(usize, f64)> = self.numbers.iter().copied().filter(|&(k, _)| self.choice(k)).collect();
+        numbers.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        numbers.truncate(NUMBERS);
+        numbers
+    }
+
     /// The first open label, where any one decides between all of them and none.
     fn any(&self) -> Option<Question> {
         self.open.first().map(|&label| Question { label, value: 0.0 })
@@ -314,9 +378,7 @@ impl<'a> Situation<'a> {
     }
 
     fn expected_precision(&self, most: usize, work: &mut LabelWork) -> Result<Option<Question>> {
-        let mut numbers: Vec<(usize, f64)> = self.numbers.iter().copied().filter(|&(k, _)| self.choice(k)).collect();
-        numbers.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        numbers.truncate(NUMBERS);
+        let numbers = self.looked_ahead();
         if numbers.is_empty() {
             return Ok(self.any());
         }

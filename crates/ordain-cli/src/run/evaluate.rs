@@ -1,5 +1,7 @@
 //! `ordain evaluate`: a model, scores, one feature or a TREC run beside the truth.
 
+mod agreement;
+
 use super::compare::Round;
 use super::{check_output, each_model, files, followed};
 use crate::args::Evaluate;
@@ -65,6 +67,9 @@ pub(super) fn run(args: &Evaluate, screen: &Screen) -> Result<()> {
     }
     match (&args.inputs[..], &args.scores, &args.feature) {
         ([path, data @ ..], None, None) if !data.is_empty() => {
+            if let Some(answers) = &args.answers {
+                return agreement::run(path, data, answers, args, screen);
+            }
             let model = super::open_model(path, &args.reading)?;
             each_model!(model, fitted => of_model(fitted, path, data, args, screen))
         }

@@ -16,6 +16,7 @@ mod make;
 mod methods;
 mod predict;
 mod queries;
+mod serve;
 mod simulate;
 
 use crate::args::{Cli, Command, Reading};
@@ -41,6 +42,7 @@ macro_rules! each_model {
     };
 }
 use each_model;
+pub(crate) use serve::told;
 
 pub(crate) fn run(cli: Cli, command: clap::Command) -> Result<()> {
     let screen = Screen::new(&cli.common);
@@ -65,6 +67,7 @@ fn command_of(cli: Cli, mut command: clap::Command, screen: &Screen) -> Result<(
         Command::Convert(args) => convert::run(&args, screen),
         Command::Simulate(args) => simulate::run(&args, screen),
         Command::Ask(args) => ask::run(&args, screen),
+        Command::Serve(args) => serve::run(&args, screen),
         Command::Link(args) => link::run(&args, screen),
         Command::Make(args) => make::run(&args, screen),
         Command::Features(args) => features::run(&args, screen),

@@ -8,6 +8,7 @@
 //! - `text NAME` or `xml NAME`: the file of that name in the same folder. It is there for the commands; where none of its section
 //!   names it, `ordain inspect` has to read it, alone or with a file of [`BESIDE`].
 //! - `text end of NAME`: lines that stand at the end of a file that the test makes.
+//! - `text serve`: commands that do not end, whose options have to be there. `text requests`: by the tests of `ordain-serve`.
 //! - `text json TASK`: the fields of the JSON that commands print, by their golden files: both must have the same.
 //! - `python`, and `text output` right below: by `python/tests/test_examples.py`. `rust`: by the tests of the library's page.
 
@@ -307,6 +308,14 @@ fn section(blocks: &[Block]) {
                 let whole = place.read(name) + &block.text;
                 place.write(name, &whole);
             }
+            ["text", "serve"] => block.text.lines().for_each(|line| {
+                // a server does not end: it is enough that each option is one
+                let words = words(line);
+                let more: Vec<&str> = words[1..].iter().map(String::as_str).chain(["--help"]).collect();
+                well(&more);
+            }),
+            // by the tests of the server
+            ["text", "requests"] => assert_eq!(block.page, "docs/serve.md", "{at}"),
             ["text", "output"] => assert_eq!(above, "python", "{at}: output of nothing"),
             ["text" | "xml", name] => {
                 place.write(name, &block.text);

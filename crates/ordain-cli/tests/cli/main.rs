@@ -34,6 +34,7 @@ mod pictures;
 mod predict;
 mod questions;
 mod rules;
+mod serve;
 mod shell;
 mod speed;
 mod stacking;

@@ -17,6 +17,7 @@
 //! # Ok::<(), ordain::Error>(())
 //! ```
 
+mod asked;
 mod compare;
 mod evaluate;
 mod explain;
@@ -27,6 +28,7 @@ mod methods;
 mod predict;
 mod rules;
 
+pub use asked::{AskHow, AskedItem, AskedLabel, Control, LabelState, LinkSays, asked_item, quartiles};
 pub use compare::{
     AskedCells, Compared, ComparedMethod, Difference, FoldCell, Seconds, best_and_level, best_of, differences,
     differences_in,

@@ -123,3 +123,16 @@ pub fn next_pair(said: &GivenMatches, known: &[Option<bool>], skipped: &[u32]) -
     };
     best.map(|(_, question)| question)
 }
+
+/// How much each problem of a set is in doubt: that of its most doubtful pair. Costs a prediction of the set.
+pub fn pair_doubts(matcher: &Matcher, on: &Ready<'_, Match>) -> Result<Vec<f64>> {
+    let one = |p: usize| -> Result<f64> {
+        let said = given(matcher, on, p, &[])?;
+        Ok(match (next_pair(&said, &[], &[]), said.probabilities.is_some()) {
+            (None, _) => f64::NEG_INFINITY,
+            (Some(question), true) => question.value * (1.0 - question.value),
+            (Some(question), false) => -question.value,
+        })
+    };
+    (0..on.set().len()).map(one).collect()
+}

@@ -62,6 +62,14 @@ impl Strings {
     }
 }
 
+impl<S: AsRef<[u8]>> FromIterator<S> for Strings {
+    fn from_iter<I: IntoIterator<Item = S>>(all: I) -> Self {
+        let mut out = Self::default();
+        all.into_iter().for_each(|string| out.push(string.as_ref()));
+        out
+    }
+}
+
 /// The beginning of a text, for messages.
 pub(in crate::data) fn short(text: &str) -> String {
     text.chars().take(60).collect()

@@ -11,6 +11,8 @@ pub(super) struct Journal {
     file: File,
     /// Where the last whole line ends.
     end: u64,
+    /// Lines that wait to be written together.
+    held: Option<String>,
 }
 
 impl Journal {
@@ -31,7 +33,7 @@ impl Journal {
         file.seek(SeekFrom::Start(0)).map_err(failed("read"))?;
         file.read_to_end(&mut old).map_err(failed("read"))?;
         let end = old.len() as u64;
-        Ok((Self { path: path.into(), file, end }, old))
+        Ok((Self { path: path.into(), file, end, held: None }, old))
     }
 
     /// Cuts off what follows the first `end` bytes.
@@ -41,8 +43,25 @@ impl Journal {
         Ok(())
     }
 
+    /// From now on lines wait for [`Self::release`].
+    pub(super) fn hold(&mut self) {
+        self.held.get_or_insert_default();
+    }
+
+    /// Writes the lines that wait.
+    pub(super) fn release(&mut self) -> Result<()> {
+        match self.held.take() {
+            Some(text) if !text.is_empty() => self.append(&text),
+            _ => Ok(()),
+        }
+    }
+
     /// Adds text, and returns once it is on the disk. If that fails, nothing of it stays.
     pub(super) fn append(&mut self, text: &str) -> Result<()> {
+        if let Some(held) = &mut self.held {
+            held.push_str(text);
+            return Ok(());
+        }
         match self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data()) {
             Ok(()) => {
                 self.end += text.len() as u64;

@@ -9,10 +9,12 @@
 //! A line is on the disk before [`Labelling::answer`] returns. An undo names the line that it takes back, so that those of
 //! two people cannot cross. One process writes at a time. Files of format 1, without numbers, are read and continued.
 
+mod agreement;
 mod journal;
 mod subjects;
 mod time;
 
+pub use agreement::{Agreement, Pair};
 pub use subjects::{LabelQuestions, MatchQuestions, Subjects};
 
 use crate::data::{LabelSet, MatchSet, Problem, Truth};
@@ -61,13 +63,15 @@ enum Event {
         by: Option<String>,
         /// Whether nobody took it back and no other answer took its place.
         stands: bool,
-        /// The answer "cannot say" of the same person whose place it took.
+        /// The answer of the same person whose place it took: "cannot say", or one that the line names.
         replaces: Option<usize>,
+        /// What the model would have said, of a question that controls it.
+        guess: Option<bool>,
     },
     /// Takes an answer back.
     Undo { of: usize, redone: bool },
-    /// Takes an undo back.
-    Redo,
+    /// Takes the undo of an answer back.
+    Redo { of: usize },
 }
 
 /// All that was said, in order; line n of a file is event n − 1.
@@ -76,12 +80,46 @@ struct Events {
     all: Vec<Event>,
     /// The answers of each unit, in order, whether they stand or not.
     of_unit: Vec<Vec<usize>>,
+    /// All lines about each unit, undos and redos among them.
+    touched: Vec<Vec<usize>>,
     keys: HashMap<String, usize>,
 }
 
 impl Events {
     fn new(units: usize) -> Self {
-        Self { of_unit: vec![vec![]; units], ..Self::default() }
+        Self { of_unit: vec![vec![]; units], touched: vec![vec![]; units], ..Self::default() }
+    }
+
+    /// The answer that a line is about: its own, or the one that it takes back or says again; with its person.
+    fn about(&self, at: usize) -> Option<(&Answer, Option<&str>)> {
+        let of = match self.all.get(at)? {
+            Event::Answer { .. } => at,
+            Event::Undo { of, .. } | Event::Redo { of } => *of,
+        };
+        match self.all.get(of)? {
+            Event::Answer { answer, by, .. } => Some((answer, by.as_deref())),
+            _ => None,
+        }
+    }
+
+    /// Whether a line is about an answer of this person; of anybody, if the person is not known.
+    fn is_own(&self, at: usize, by: Option<&str>) -> bool {
+        by.is_none() || self.about(at).is_some_and(|(_, own)| own == by)
+    }
+
+    /// The last answer of a person that stands.
+    fn last(&self, by: Option<&str>) -> Option<usize> {
+        (0..self.all.len()).rev().find(|&at| self.standing(at).is_some() && self.is_own(at, by))
+    }
+
+    /// The last undo of a person that can be taken back: nothing else was said by the same since but other undos and redos.
+    fn last_undone(&self, by: Option<&str>) -> Option<usize> {
+        let mut own = (0..self.all.len()).rev().filter(|&at| self.is_own(at, by));
+        own.find_map(|at| match &self.all[at] {
+            Event::Undo { redone: false, .. } => Some(Some(at)),
+            Event::Answer { .. } => Some(None),
+            _ => None,
+        })?
     }
 
     /// The answer of an event, if it is one that stands; with its person.
@@ -98,19 +136,36 @@ impl Events {
         self.of_unit[subject.unit as usize].iter().rev().find(own).copied()
     }
 
-    /// Notes an answer; says why not, if it cannot stand.
-    fn answer(&mut self, mut answer: Answer, by: Option<&str>) -> std::result::Result<(), String> {
+    /// Notes an answer, which may take the place of the one that it names; says why not, if it cannot stand.
+    fn answer(
+        &mut self,
+        mut answer: Answer,
+        by: Option<&str>,
+        guess: Option<bool>,
+        instead: Option<usize>,
+    ) -> std::result::Result<(), String> {
         let replaces = self.of(answer.subject, by);
+        if instead.is_some() && instead != replaces {
+            return Err("an answer instead of one that does not stand".into());
+        }
         if let Some(Event::Answer { answer: old, stands, .. }) = replaces.and_then(|at| self.all.get_mut(at)) {
-            if old.yes.is_some() {
+            if old.yes.is_some() && instead.is_none() {
                 return Err("a second answer of the same person on the same question, with no undo between".into());
             }
             answer.asked |= old.asked;
             *stands = false;
         }
         self.of_unit[answer.subject.unit as usize].push(self.all.len());
-        self.all.push(Event::Answer { answer, by: by.map(Into::into), stands: true, replaces });
+        self.touched[answer.subject.unit as usize].push(self.all.len());
+        self.all.push(Event::Answer { answer, by: by.map(Into::into), stands: true, replaces, guess });
         Ok(())
+    }
+
+    /// Adds a line about the unit of an answer.
+    fn touch(&mut self, of: usize, event: Event) {
+        let unit = self.about(of).map(|(answer, _)| answer.subject.unit as usize);
+        unit.into_iter().for_each(|unit| self.touched[unit].push(self.all.len()));
+        self.all.push(event);
     }
 
     /// Lets an answer stand or fall, and what it replaced the other way round.
@@ -127,7 +182,7 @@ impl Events {
             return Err("an undo of no answer that stands".into());
         }
         self.turn(of, false);
-        self.all.push(Event::Undo { of, redone: false });
+        self.touch(of, Event::Undo { of, redone: false });
         Ok(())
     }
 
@@ -146,7 +201,7 @@ impl Events {
         if let Some(Event::Undo { redone, .. }) = self.all.get_mut(undo) {
             *redone = true;
         }
-        self.all.push(Event::Redo);
+        self.touch(of, Event::Redo { of });
         Ok(())
     }
 
@@ -181,7 +236,8 @@ impl Events {
             Some(Value::Null) => None,
             _ => return Err("a line without an answer of true, false or null".into()),
         };
-        self.answer(Answer { subject, yes, asked: line["asked"] != Value::Bool(false) }, by)
+        let asked = line["asked"] != Value::Bool(false);
+        self.answer(Answer { subject, yes, asked }, by, line["guess"].as_bool(), event(&line["instead"]))
     }
 }
 
@@ -314,6 +370,67 @@ impl<'a, S: Subjects> Labelling<'a, S> {
         self.events.of_unit[unit].iter().filter_map(|&at| Some(self.events.standing(at)?.0))
     }
 
+    /// The answers of a person on a unit that stand, in the order in which they were given.
+    pub fn of_unit_by(&self, unit: usize, by: Option<&str>) -> impl Iterator<Item = &Answer> {
+        let standing = self.events.of_unit[unit].iter().filter_map(|&at| self.events.standing(at));
+        standing.filter(move |(_, own)| *own == by).map(|(answer, _)| answer)
+    }
+
+    /// All answers that stand, each with its person, in the order in which they were given.
+    pub fn standing(&self) -> impl Iterator<Item = (&Answer, Option<&str>)> {
+        (0..self.events.all.len()).filter_map(|at| self.events.standing(at))
+    }
+
+    /// The number of the last line about a unit and an answer of this person; 0 where there is none.
+    pub fn last_line(&self, unit: usize, by: Option<&str>) -> u64 {
+        let own = |&&at: &&usize| self.events.about(at).is_some_and(|(_, own)| own == by);
+        self.events.touched[unit].iter().rev().find(own).map_or(0, |&at| at as u64 + 1)
+    }
+
+    /// The number of the line that has this key.
+    pub fn line_of(&self, key: &str) -> Option<u64> {
+        self.events.keys.get(key).map(|&at| at as u64 + 1)
+    }
+
+    /// Whether a person has an answer to take back, and one to say again.
+    pub fn can_turn(&self, by: Option<&str>) -> (bool, bool) {
+        (self.events.last(by).is_some(), self.events.last_undone(by).is_some())
+    }
+
+    /// Of the questions that control the model: how many were answered by a person, and how many as it would have said.
+    pub fn control(&self, by: Option<&str>) -> (usize, usize) {
+        let said = self.events.all.iter().filter_map(|event| match event {
+            Event::Answer {
+                answer: Answer { yes: Some(yes), .. }, by: own, stands: true, guess: Some(guess), ..
+            } if own.as_deref() == by => Some(yes == guess),
+            _ => None,
+        });
+        said.fold((0, 0), |(asked, right), same| (asked + 1, right + usize::from(same)))
+    }
+
+    /// Does several things whose lines are written and synced at once, when they are done; what they returned, and whether they are on the
+    /// disk. Where that failed nothing of it was said.
+    pub fn together<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> (R, Result<()>) {
+        self.journal.hold();
+        let done = work(self);
+        let written = self.journal.release();
+        if written.is_err() {
+            // as the file has it
+            match std::fs::read(&self.path).map_err(|reason| Error::Io {
+                path: self.path.clone(),
+                action: "read",
+                reason,
+            }) {
+                Ok(old) => match read(&old, &self.path, self.subjects, true) {
+                    Ok(read) => self.events = read.events,
+                    Err(error) => return (done, Err(error)),
+                },
+                Err(error) => return (done, Err(error)),
+            }
+        }
+        (done, written)
+    }
+
     /// Whether a person can say something about a subject: nothing stands, or that nobody could say.
     pub fn is_open(&self, subject: Subject, by: Option<&str>) -> bool {
         let old = self.events.of(subject, by).and_then(|at| self.events.standing(at));
@@ -333,40 +450,82 @@ impl<'a, S: Subjects> Labelling<'a, S> {
         if !self.is_open(answer.subject, said.by) {
             return Err(self.refused("a second answer of the same person on the same question".into()));
         }
+        self.say(answer, more, said, None)
+    }
+
+    /// The same where an answer of the person may stand: the new one takes its place, and an undo of the new one brings the old one back.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`], and then nothing was written.
+    pub fn change(&mut self, answer: Answer, more: Map<String, Value>, said: Said<'_>) -> Result<u64> {
+        if let Some(&at) = said.key.and_then(|key| self.events.keys.get(key)) {
+            return Ok(at as u64 + 1);
+        }
+        let old = match self.is_open(answer.subject, said.by) {
+            true => None,
+            false => self.events.of(answer.subject, said.by),
+        };
+        self.say(answer, more, said, old)
+    }
+
+    fn say(&mut self, answer: Answer, more: Map<String, Value>, said: Said<'_>, old: Option<usize>) -> Result<u64> {
         let mut line = self.subjects.names(answer.subject);
         line.insert("answer".into(), answer.yes.into());
         if !answer.asked {
             line.insert("asked".into(), false.into());
         }
+        line.extend(old.map(|at| ("instead".into(), (at + 1).into())));
+        let guess = more.get("guess").and_then(Value::as_bool);
         line.extend(more);
         self.write(line, said)?;
-        if let Some(key) = said.key {
-            self.events.keys.insert(key.into(), self.events.all.len());
-        }
-        self.events.answer(answer, said.by).map_err(|found| self.refused(found))?;
+        self.events.answer(answer, said.by, guess, old).map_err(|found| self.refused(found))?;
         Ok(self.events.all.len() as u64)
     }
 
     /// Takes back the last answer of a person that stands (of anybody, if the person is not known): the answer, if there was one.
+    /// An undo whose key is there already is not done again.
     pub fn undo(&mut self, said: Said<'_>) -> Result<Option<Answer>> {
-        let own = |&at: &usize| self.events.standing(at).is_some_and(|(_, by)| said.by.is_none() || by == said.by);
-        let Some(at) = (0..self.events.all.len()).rev().find(own) else { return Ok(None) };
+        if let Some(done) = self.repeated(said) {
+            return Ok(done);
+        }
+        let Some(at) = self.events.last(said.by) else { return Ok(None) };
         let answer = self.events.standing(at).map(|(answer, _)| *answer);
         self.write(Map::from_iter([("undo".into(), (at + 1).into())]), said)?;
         self.events.undo(at).map_err(|found| self.refused(found))?;
         Ok(answer)
     }
 
-    /// Takes back the last undo, if nothing else was said since but other undos and redos: the answer that stands again, if any.
+    /// Takes back the last undo of a person, if the same said nothing else since but other undos and redos: the answer that stands again, if
+    /// any. A redo whose key is there already is not done again.
     pub fn redo(&mut self, said: Said<'_>) -> Result<Option<Answer>> {
-        let last =
-            self.events.all.iter().rposition(|event| matches!(event, Event::Answer { .. })).map_or(0, |at| at + 1);
-        let open = |&at: &usize| matches!(self.events.all[at], Event::Undo { redone: false, .. });
-        let Some(at) = (last..self.events.all.len()).rev().find(open) else { return Ok(None) };
+        if let Some(done) = self.repeated(said) {
+            return Ok(done);
+        }
+        let Some(at) = self.events.last_undone(said.by) else { return Ok(None) };
         let Event::Undo { of, .. } = self.events.all[at] else { return Ok(None) };
         self.write(Map::from_iter([("redo".into(), (at + 1).into())]), said)?;
         self.events.redo(at).map_err(|found| self.refused(found))?;
         Ok(self.events.standing(of).map(|(answer, _)| *answer))
+    }
+
+    /// Takes back the answer of a person on a subject: the answer, if one stands.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`], and then nothing was written.
+    pub fn take_back(&mut self, subject: Subject, said: Said<'_>) -> Result<Option<Answer>> {
+        let Some(at) = self.events.of(subject, said.by) else { return Ok(None) };
+        let answer = self.events.standing(at).map(|(answer, _)| *answer);
+        self.write(Map::from_iter([("undo".into(), (at + 1).into())]), said)?;
+        self.events.undo(at).map_err(|found| self.refused(found))?;
+        Ok(answer)
+    }
+
+    /// What a line with this key was about, if it is there.
+    fn repeated(&self, said: Said<'_>) -> Option<Option<Answer>> {
+        let at = *self.events.keys.get(said.key?)?;
+        Some(self.events.about(at).map(|(answer, _)| *answer))
     }
 
     /// Writes a line under the next number.
@@ -376,7 +535,11 @@ impl<'a, S: Subjects> Labelling<'a, S> {
         all.extend(said.by.map(|by| ("by".into(), by.into())));
         all.extend(said.key.map(|key| ("key".into(), key.into())));
         all.extend(line);
-        self.journal.append(&format!("{}\n", Value::Object(all)))
+        self.journal.append(&format!("{}\n", Value::Object(all)))?;
+        if let Some(key) = said.key {
+            self.events.keys.insert(key.into(), number - 1);
+        }
+        Ok(())
     }
 
     fn refused(&self, found: String) -> Error {
@@ -403,6 +566,21 @@ pub fn standing(path: &Path, subjects: &impl Subjects) -> Result<Vec<(Subject, b
         }
     }
     Ok(votes.into_iter().filter(|&(_, sum)| sum != 0).map(|(subject, sum)| (subject, sum > 0)).collect())
+}
+
+/// The answers of a file that stand, each with its person, without opening it for more; those that could not say are left out.
+///
+/// # Errors
+///
+/// As [`standing`].
+pub fn votes(path: &Path, subjects: &impl Subjects) -> Result<Vec<(Subject, Option<String>, bool)>> {
+    let old = std::fs::read(path).map_err(|reason| Error::Io { path: path.into(), action: "read", reason })?;
+    let Read { events, .. } = read(&old, path, subjects, !subjects.by_name())?;
+    let vote = |at: usize| {
+        let (answer, by) = events.standing(at)?;
+        Some((answer.subject, by.map(Into::into), answer.yes?))
+    };
+    Ok((0..events.all.len()).filter_map(vote).collect())
 }
 
 /// A set with what people said of its items: labels that were answered, and no other label of such an item counts as absent. Labels

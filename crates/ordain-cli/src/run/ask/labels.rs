@@ -5,10 +5,10 @@ use crate::args::Ask;
 use crate::plan::Usage;
 use crate::screen::{Screen, name};
 use anyhow::Result;
-use ordain::ask::{Count, Known, Strategy, generator, next};
+use ordain::ask::{Count, Known, Strategy, doubts, generator, next};
 use ordain::data::{LabelSet, texts};
 use ordain::labelling::{Answer, LabelQuestions, Labelling};
-use ordain::method::{Annotate, Annotator, LabelWork, Scored, Trainer};
+use ordain::method::{Annotate, Annotator, LabelWork, Scored};
 use ordain::structure::star::Clamp;
 use ordain::task::{Fitted, Ready};
 use serde_json::{Map, json};
@@ -58,14 +58,7 @@ struct Items<'a> {
 
 /// What is known of an item: clamps, and labels that were skipped.
 fn known(labels: usize, answers: &[Answer]) -> (Vec<Clamp>, Vec<u32>) {
-    let (mut clamp, mut skipped) = (vec![Clamp::Free; labels], vec![]);
-    for Answer { subject, yes, .. } in answers {
-        match yes {
-            Some(yes) => clamp[subject.thing as usize] = if *yes { Clamp::In } else { Clamp::Out },
-            None => skipped.push(subject.thing),
-        }
-    }
-    (clamp, skipped)
+    ordain::ask::known(labels, answers.iter().map(|answer| (answer.subject.thing, answer.yes)))
 }
 
 impl Items<'_> {
@@ -91,14 +84,8 @@ impl<'a> Asker for Items<'a> {
         self.questions
     }
 
-    /// The expected number of labels that are guessed wrongly one by one; by margin minus the least difference of scores.
     fn doubts(&self) -> Result<Vec<f64>> {
-        let said = self.annotator.predict(self.on, &self.set.all())?;
-        let one = |values: &[f64]| match self.annotator.trainer {
-            Trainer::Likelihood => values.iter().map(|p| p.min(1.0 - p)).sum(),
-            Trainer::Margin => -values.iter().fold(f64::INFINITY, |least, v| least.min(v.abs())),
-        };
-        Ok(said.iter().map(|said| one(&said.values)).collect())
+        Ok(doubts(self.annotator, self.on)?)
     }
 
     fn name(&self, unit: usize) -> String {

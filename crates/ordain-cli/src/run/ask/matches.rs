@@ -4,7 +4,7 @@ use super::{Asked, Asker, ask, fields, read};
 use crate::args::Ask;
 use crate::screen::{Screen, name};
 use anyhow::Result;
-use ordain::ask::{GivenMatches, given, next_pair};
+use ordain::ask::{GivenMatches, given, next_pair, pair_doubts};
 use ordain::data::{MatchSet, Problem, Role, texts};
 use ordain::labelling::{Answer, Labelling, MatchQuestions};
 use ordain::method::{Match, Matcher};
@@ -95,18 +95,8 @@ impl<'a> Asker for Pairs<'a> {
         self.questions
     }
 
-    /// That of the pair that is most in doubt.
     fn doubts(&self) -> Result<Vec<f64>> {
-        let one = |p: usize| -> Result<f64> {
-            let (said, known, skipped) = self.given(p, &[])?;
-            let first = next_pair(&said, &known, &skipped);
-            Ok(match (first, said.probabilities.is_some()) {
-                (None, _) => f64::NEG_INFINITY,
-                (Some(question), true) => question.value * (1.0 - question.value),
-                (Some(question), false) => -question.value,
-            })
-        };
-        (0..self.set.len()).map(one).collect()
+        Ok(pair_doubts(self.matcher, self.on)?)
     }
 
     fn name(&self, unit: usize) -> String {

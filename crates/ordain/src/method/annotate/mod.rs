@@ -22,7 +22,7 @@ use crate::task::{Methods, Task, Words};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-pub use annotator::{Annotator, LabelPrediction, LabelReason, LabelWork, Scored, Trainer};
+pub use annotator::{Annotator, LabelPrediction, LabelReason, LabelWork, Scored, Trainer, ranked};
 pub use count::CountModel;
 pub use cstar::{CStar, Core, CoreBy, Floor, LabelFeatures, LabelLoss, LabelNotes, LabelScale};
 pub use decide::Decide;

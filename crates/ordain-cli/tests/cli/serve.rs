@@ -1,0 +1,221 @@
+//! `ordain serve` as a process: it listens, ends when it is asked to, and loses no answer that it acknowledged.
+
+#![cfg(unix)]
+
+use crate::cases::cases;
+use crate::support::{Place, command, ordain, well};
+use ordain::data::synthetic::Scenes;
+use ordain::data::write_labels;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+/// A server that runs.
+struct Server {
+    child: Child,
+    err: BufReader<ChildStderr>,
+    address: String,
+}
+
+impl Server {
+    /// Starts it at a free port, and waits until it listens.
+    fn start(words: &[&str]) -> Self {
+        Self::of(command(&[&["serve", "--bind", "127.0.0.1:0"], words].concat()))
+    }
+
+    fn of(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut err = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        let address = loop {
+            let mut line = String::new();
+            assert!(err.read_line(&mut line).unwrap() > 0, "it ended: {said}");
+            if let Some((_, rest)) = line.split_once("http://") {
+                break rest.split('/').next().unwrap().to_owned();
+            }
+            said += &line;
+        };
+        Self { child, err, address }
+    }
+
+    /// Status and body of a request; nothing where the connection broke.
+    fn send(&self, head: &str, body: &str) -> Option<(u16, String)> {
+        let mut stream = TcpStream::connect(&self.address).ok()?;
+        let (host, size) = (&self.address, body.len());
+        let text = format!(
+            "{head} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {size}\r\nConnection: close\r\n\r\n{body}"
+        );
+        stream.write_all(text.as_bytes()).ok()?;
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).ok()?;
+        let status = reply.split(' ').nth(1)?.parse().ok()?;
+        Some((status, reply.split_once("\r\n\r\n")?.1.to_owned()))
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        Command::new("kill").args([name, &pid]).stderr(Stdio::null()).status().unwrap();
+    }
+
+    /// Waits for the end: the exit code, and what was said.
+    fn end(mut self) -> (Option<i32>, String) {
+        let mut said = String::new();
+        self.err.read_to_string(&mut said).unwrap();
+        assert!(!said.contains("panicked"), "{said}");
+        (self.child.wait().unwrap().code(), said)
+    }
+}
+
+/// A folder with items and a model of them.
+fn labelled() -> Place {
+    let place = Place::empty();
+    write_labels(&Scenes { items: 40, labels: 12, ..Scenes::default() }.make(), &place.path().join("items.csv"))
+        .unwrap();
+    well(&["fit", "independent", &place.at("items.csv"), "-o", &place.at("model.ordain")]);
+    place
+}
+
+fn session(place: &Place) -> Vec<String> {
+    let words = ["--items", &place.at("items.csv"), "--answers", &place.at("answers.jsonl"), "--token", "none"];
+    let strategy = ["--strategy", "entropy"];
+    [&place.at("model.ordain")[..]].iter().chain(&words).chain(&strategy).map(|word| (*word).to_owned()).collect()
+}
+
+fn started(place: &Place) -> Server {
+    let words = session(place);
+    Server::start(&words.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+#[test]
+fn it_serves_reads_again_and_ends_with_0() {
+    let place = Place::trained();
+    let server = Server::start(&[&format!("{}=m", place.at("model.ordain")), "--token", "none"]);
+    assert_eq!(server.send("GET /healthz", "").unwrap().0, 200);
+    let version = |server: &Server| {
+        let (_, text) = server.send("GET /api/v1/models/m", "").unwrap();
+        serde_json::from_str::<Value>(&text).unwrap()["version"].clone()
+    };
+    let before = version(&server);
+    well(&["fit", "ranksvm", &place.at("test.txt"), "-o", &place.at("model.ordain"), "--set=lambda=0.5"]);
+    let mut server = server;
+    server.signal("-HUP");
+    let mut line = String::new();
+    server.err.read_line(&mut line).unwrap();
+    assert!(line.contains("in the place of"), "{line}");
+    assert_ne!(version(&server), before);
+    server.signal("-TERM");
+    assert_eq!(server.end().0, Some(0));
+}
+
+#[test]
+fn a_token_is_made_up_and_said_once() {
+    let place = Place::trained();
+    let server = Server::start(&[&place.at("model.ordain")]);
+    assert_eq!(server.send("GET /api/v1/models", "").unwrap().0, 401);
+    server.signal("-INT");
+    assert_eq!(server.end().0, Some(0));
+    ordain(&["serve", &place.at("model.ordain"), "--token", "none", "--bind", "0.0.0.0:0"])
+        .code(2)
+        .says("--token none");
+    ordain(&["serve", &place.at("model.ordain"), "--token", &place.write("t", "short\n")]).code(2).says("8 characters");
+    ordain(&["serve", &format!("{}=a b", place.at("model.ordain"))]).code(2).says("MODEL=NAME");
+    ordain(&[
+        "serve",
+        &place.at("model.ordain"),
+        "--items",
+        &place.at("test.txt"),
+        "--answers",
+        &place.at("model.ordain"),
+    ])
+    .code(1)
+    .says("another name for the output");
+}
+
+/// Killed at any moment: every answer that was acknowledged is there, none twice, and the file is taken up again.
+#[test]
+fn an_acknowledged_answer_survives_a_kill() {
+    let place = labelled();
+    let labels = Scenes { items: 40, labels: 12, ..Scenes::default() }.make().labels;
+    let mut acknowledged: HashSet<String> = HashSet::new();
+    let mut random = ordain::random::Random::new(5);
+    let mut n = 0;
+    for _ in 0..cases(5) {
+        let server = started(&place);
+        let last = random.below(12);
+        let mut said = 0;
+        loop {
+            let key = format!("k{n}");
+            let (item, label) = (n % 40 + 1, n / 40 % 12);
+            n += 1;
+            let body = json!({"key": key, "item": item.to_string(), "label": labels[label], "answer": n % 2 == 0});
+            if said == last {
+                // the kill and the answer race each other
+                let pid = server.child.id().to_string();
+                let killer = std::thread::spawn(move || Command::new("kill").args(["-9", &pid]).status().unwrap());
+                if server.send("POST /api/v1/answers", &body.to_string()).is_some_and(|(status, _)| status == 200) {
+                    acknowledged.insert(key);
+                }
+                killer.join().unwrap();
+                break;
+            }
+            let (status, text) = server.send("POST /api/v1/answers", &body.to_string()).unwrap();
+            assert_eq!(status, 200, "{text}");
+            acknowledged.insert(key);
+            said += 1;
+        }
+        assert_eq!(server.end().0, None);
+    }
+    let server = started(&place);
+    server.signal("-TERM");
+    assert_eq!(server.end().0, Some(0));
+    let lines: Vec<Value> =
+        place.read("answers.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let keys: Vec<String> = lines.iter().filter_map(|line| Some(line["key"].as_str()?.to_owned())).collect();
+    let different: HashSet<String> = keys.iter().cloned().collect();
+    assert_eq!(keys.len(), different.len());
+    assert!(acknowledged.is_subset(&different));
+}
+
+/// Two servers on one file: the second is refused.
+#[test]
+fn one_server_writes_to_a_file() {
+    let place = labelled();
+    let server = started(&place);
+    let words = [&["serve".to_owned(), "--bind".into(), "127.0.0.1:0".into()][..], &session(&place)].concat();
+    ordain(&words.iter().map(String::as_str).collect::<Vec<_>>()).code(1).says("nobody else writes");
+    server.signal("-TERM");
+    assert_eq!(server.end().0, Some(0));
+}
+
+/// A file that cannot grow is a disk that is full: answers are refused, those before are there, and the server says that it is not ready.
+#[test]
+fn a_full_disk_refuses_answers_and_keeps_those_before() {
+    let place = labelled();
+    let labels = Scenes { items: 40, labels: 12, ..Scenes::default() }.make().labels;
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "trap '' XFSZ; ulimit -f 2; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_ordain")]);
+    let words = session(&place);
+    limited.args(["serve", "--bind", "127.0.0.1:0"]).args(&words).stdin(Stdio::null()).env("NO_COLOR", "1");
+    let server = Server::of(limited);
+    assert_eq!(server.send("GET /readyz", "").unwrap().0, 200);
+    let mut well = 0;
+    let refused = labels.iter().cycle().zip(0..60).find_map(|(label, n)| {
+        let body = json!({"key": format!("k{n}"), "item": (n / 12 + 1).to_string(), "label": label, "answer": true});
+        let (status, text) = server.send("POST /api/v1/answers", &body.to_string()).unwrap();
+        well += usize::from(status == 200);
+        (status != 200).then_some((status, text))
+    });
+    let (status, text) = refused.expect("2 KiB hold no 60 answers");
+    assert_eq!(status, 507, "{text}");
+    assert_eq!(server.send("GET /readyz", "").unwrap().0, 503);
+    let (_, session) = server.send("GET /api/v1/session", "").unwrap();
+    let session: Value = serde_json::from_str(&session).unwrap();
+    assert_eq!(session["progress"]["answers"], well);
+    assert!(session["read_only"].is_string());
+    server.signal("-TERM");
+    assert_eq!(server.end().0, Some(0));
+    let text = place.read("answers.jsonl");
+    assert!(text.ends_with('\n') && text.lines().count() == 1 + well, "{text}");
+}

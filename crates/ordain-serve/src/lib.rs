@@ -1,0 +1,95 @@
+//! Models of ordain over HTTP, and a page to label with.
+//!
+//! Requests become sets of the library, and its answers become JSON: the documents of `ordain --json`, field for field. Nothing is computed
+//! here. [`run`] listens until it is told to end.
+
+mod guard;
+mod listen;
+mod metrics;
+mod models;
+mod native;
+mod operations;
+mod page;
+mod problem;
+mod routes;
+mod rows;
+mod session;
+mod work;
+
+pub use listen::{Control, Orders, Service, control, run};
+
+use ordain::ask::Strategy;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What is served, to whom, and within which limits.
+pub struct Config {
+    /// Models by the names under which they are served.
+    pub models: Vec<(String, PathBuf)>,
+    /// What the page labels, if it is wanted.
+    pub labelling: Option<Labelled>,
+    /// Where to listen.
+    pub bind: SocketAddr,
+    /// Who may ask.
+    pub access: Access,
+    /// Names of hosts by which the server may be called, beside addresses and, on a loopback address, `localhost`.
+    pub hosts: Vec<String>,
+    /// What is too much.
+    pub limits: Limits,
+    /// Where words for the person who runs the server go.
+    pub say: Say,
+}
+
+/// Takes a line of text.
+pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// What people label by the page, with the only model that is served.
+pub struct Labelled {
+    /// The data.
+    pub items: PathBuf,
+    /// Where the labels of items are; see [`LabelReading::labels`](ordain::data::LabelReading).
+    pub labels: Option<String>,
+    /// The file of answers.
+    pub answers: PathBuf,
+    /// Columns of the table that are shown.
+    pub show: Vec<String>,
+    /// How the next label is chosen.
+    pub strategy: Strategy,
+    /// Whether nobody sees what the model thinks before the answer.
+    pub blind: bool,
+    /// How many people are offered the same item.
+    pub overlap: usize,
+    /// The expected precision that is enough.
+    pub target: f64,
+}
+
+/// Who may ask.
+pub enum Access {
+    /// Whoever reaches the server.
+    Open,
+    /// Who has one of these tokens; some have the name of a person.
+    Tokens(Vec<(Option<String>, String)>),
+}
+
+/// What is too much.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of the body of a request.
+    pub body: usize,
+    /// Rows of a request: documents, items or edges.
+    pub rows: usize,
+    /// How long a request may take.
+    pub time: Duration,
+    /// Connections at the same time.
+    pub connections: usize,
+    /// Requests that wait for a processor.
+    pub waiting: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { body: 8 << 20, rows: 10_000, time: Duration::from_secs(30), connections: 256, waiting: 64 }
+    }
+}

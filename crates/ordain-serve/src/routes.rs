@@ -1,0 +1,79 @@
+//! The table of routes.
+
+use crate::guard::{body, guard};
+use crate::metrics::Metrics;
+use crate::models::Models;
+use crate::native::{Route, answer};
+use crate::problem::{Problem, Result, json};
+use crate::session::Session;
+use crate::work::Work;
+use crate::{Access, Limits, Say, operations, page, session};
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use axum::routing::{get, post};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What routes share.
+pub(crate) struct App {
+    pub(crate) models: Models,
+    pub(crate) session: Option<Session>,
+    pub(crate) access: Access,
+    pub(crate) hosts: Vec<String>,
+    /// Whether the server listens on a loopback address.
+    pub(crate) loopback: bool,
+    pub(crate) limits: Limits,
+    pub(crate) work: Work,
+    pub(crate) metrics: Arc<Metrics>,
+    /// Whether the server ends.
+    pub(crate) ending: AtomicBool,
+    pub(crate) say: Say,
+}
+
+/// All routes.
+pub(crate) fn router(app: Arc<App>) -> Router {
+    let routes = Router::new()
+        .route("/", get(|| async { page::file("index.html") }))
+        .route("/static/{name}", get(|Path(name): Path<String>| async move { page::file(&name) }))
+        .route("/healthz", get(operations::alive))
+        .route("/readyz", get(operations::ready))
+        .route("/metrics", get(operations::metrics))
+        .route("/openapi.json", get(operations::openapi))
+        .route("/api/v1/models", get(operations::models))
+        .route("/api/v1/models/{model}", get(operations::model))
+        .route("/api/v1/models/{model}/rank", post(predict::<{ Route::Rank as u8 }>))
+        .route("/api/v1/models/{model}/annotate", post(predict::<{ Route::Annotate as u8 }>))
+        .route("/api/v1/models/{model}/match", post(predict::<{ Route::Match as u8 }>))
+        .route("/api/v1/models/{model}/explain", post(predict::<{ Route::Explain as u8 }>))
+        .route("/api/v1/session", get(session::routes::session))
+        .route("/api/v1/items", get(session::routes::items))
+        .route("/api/v1/items/{item}", get(session::routes::item))
+        .route("/api/v1/labels", get(session::routes::labels))
+        .route("/api/v1/answers", post(session::routes::answers))
+        .route("/api/v1/undo", post(session::routes::undo))
+        .route("/api/v1/redo", post(session::routes::redo))
+        .route("/api/v1/export", get(session::routes::export));
+    routes
+        .fallback(|| async { Problem::not_found("there is no such route (GET /openapi.json lists all)") })
+        .method_not_allowed_fallback(|| async {
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this route does not take this method")
+        })
+        .layer(axum::middleware::from_fn_with_state(app.clone(), guard))
+        .with_state(app)
+}
+
+/// Predictions and explanations.
+async fn predict<const ROUTE: u8>(
+    State(app): State<Arc<App>>,
+    Path(model): Path<String>,
+    request: Request,
+) -> Result<Response> {
+    let route = [Route::Rank, Route::Annotate, Route::Match, Route::Explain][ROUTE as usize];
+    let loaded = app.models.find(&model)?;
+    let (bytes, most) = (body(&app, request.into_body()).await?, app.limits.rows);
+    let (text, rows) = app.work.run(&app.metrics, move || answer(&loaded, route, &bytes, most)).await??;
+    app.metrics.rows(&model, rows);
+    Ok(json(StatusCode::OK, text))
+}
