@@ -8,7 +8,7 @@ use ordain::random::Random;
 use ordain::solver::run::Watch;
 use ordain::structure::exhaustive;
 use ordain::structure::matching::graph::Graph;
-use ordain::structure::matching::{partial, pruned, subsets};
+use ordain::structure::matching::{forest, partial, pruned, subsets};
 use ordain::task::{Method, Model, Training};
 
 /// Log-partition function and marginals, one matching after the other.
@@ -86,6 +86,52 @@ fn shifted(graph: &Graph, s: &mut [f64], random: &mut Random, by: f64) -> f64 {
         *s += if e < edges { c[i] + c[n + j] } else { c[i] };
     }
     c.iter().sum()
+}
+
+/// Whether some way of edges leads back to where it began: an edge joins two items that are joined already.
+fn cyclic(graph: &Graph) -> bool {
+    let mut tree: Vec<usize> = (0..graph.left() + graph.right()).collect();
+    (0..graph.edges()).any(|e| {
+        let (i, j) = graph.ends(e);
+        let (a, b) = (tree[i], tree[graph.left() + j]);
+        tree.iter_mut().filter(|tree| **tree == a).for_each(|tree| *tree = b);
+        a == b
+    })
+}
+
+#[test]
+fn forests_equal_enumeration() {
+    let (mut random, mut work) = (Random::new(8), forest::Work::default());
+    let mut kinds = [0; 2];
+    for round in 0..4000 {
+        let (n, m, density) = (random.below(6), random.below(6), 1 + random.below(3));
+        let graph = random_graph(&mut random, n, m, density, true);
+        let scale = [0.0, 1.0, 5.0, 300.0][random.below(4)];
+        let s = normal(&mut random, graph.table(), scale);
+        let mut p = vec![f64::NAN; graph.table()];
+        let found = forest::log_sum(&graph, &s, &mut work, &mut p).unwrap();
+        assert_eq!((found.is_none(), forest::fits(&graph)), (cyclic(&graph), found.is_some()), "round {round}");
+        kinds[usize::from(found.is_some())] += 1;
+        let Some(log_z) = found else { continue };
+        let (truth, marginals) = slow(&graph, &s).unwrap();
+        assert!((log_z - truth).abs() <= 1e-12 * (1.0 + truth.abs()), "round {round}: {log_z}, not {truth}");
+        assert!(apart(&p, &marginals) < 1e-10, "round {round}: {}", apart(&p, &marginals));
+    }
+    assert!(kinds.iter().all(|&count| count > 800), "{kinds:?}");
+    // without nulls it has no answer
+    let graph = complete(1, 1, false);
+    assert_eq!(forest::log_sum(&graph, &[0.0], &mut work, &mut [0.0]).unwrap(), None);
+    // a star as large as one likes, in closed form; and no score that is not a number
+    let (k, edges) = (5000, (0..5000).map(|j| (0, j)).collect::<Vec<(u32, u32)>>());
+    let star = Graph::new(1, k, &edges, true).unwrap();
+    let mut s = normal(&mut random, star.table(), 2.0);
+    let mut p = vec![f64::NAN; star.table()];
+    let log_z = forest::log_sum(&star, &s, &mut work, &mut p).unwrap().unwrap();
+    let alone: f64 = s[k + 1..].iter().sum();
+    let sum = s[k].exp() + (0..k).map(|j| (s[j] - s[k + 1 + j]).exp()).sum::<f64>();
+    assert!((log_z - alone - sum.ln()).abs() < 1e-9 && unbalanced(&star, &p) < 1e-9);
+    s[3] = f64::NAN;
+    assert!(forest::log_sum(&star, &s, &mut work, &mut p).is_err());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::graph::Graph;
 use super::samples::Samples;
-use super::{Accuracy, Engine, Sum, best, bethe, chain, huber_law, importance, partial, pruned, sinkhorn};
+use super::{Accuracy, Engine, Sum, best, bethe, chain, forest, huber_law, importance, partial, pruned, sinkhorn};
 use crate::error::{Error, Interrupt, Result};
 use crate::random::Random;
 
@@ -27,10 +27,14 @@ const TRIALS: usize = 2_000_000;
 /// Columns that DeepAR draws exactly.
 const HEAD: usize = 10;
 
+/// The most items of the lesser side of a part for which a pruned sum may be tried.
+pub const PRUNED: usize = pruned::LARGEST;
+
 /// Buffers of all engines, kept from call to call.
 #[derive(Default)]
 pub struct Work {
     best: best::Work,
+    forest: forest::Work,
     partial: partial::Work,
     pruned: pruned::Work,
     sinkhorn: sinkhorn::Work,
@@ -63,10 +67,11 @@ impl Work {
 }
 
 /// Whether the sum over the matchings of a graph is exact at any scores and in little time: its parts have up to 22 items on the lesser side,
-/// 16 with nulls.
+/// 16 with nulls, or are trees with nulls.
 pub fn always_exact(graph: &Graph) -> bool {
     let most = if graph.null() { LARGEST_NULL } else { partial::LARGEST };
-    graph.lesser() <= most || parts(graph).is_some_and(|parts| parts.iter().all(|part| part.graph.lesser() <= most))
+    let small = |graph: &Graph| graph.lesser() <= most || forest::fits(graph);
+    small(graph) || parts(graph).is_some_and(|parts| parts.iter().all(|part| small(&part.graph)))
 }
 
 /// The most items on the lesser side of a part that no edge connects with the rest.
@@ -77,7 +82,7 @@ pub fn widest(graph: &Graph) -> usize {
 
 /// Whether a pruned sum may be tried: peaked weights decide whether it succeeds.
 pub fn may_prune(graph: &Graph) -> bool {
-    let fits = |graph: &Graph| graph.lesser() <= pruned::LARGEST;
+    let fits = |graph: &Graph| graph.lesser() <= PRUNED || forest::fits(graph);
     fits(graph) || parts(graph).is_some_and(|parts| parts.iter().all(|part| fits(&part.graph)))
 }
 
@@ -93,6 +98,7 @@ pub fn may_prune(graph: &Graph) -> bool {
 /// | `huber-law`, `deepar` | [`huber_law`]: 1,000 samples, for flat weights | standard error |
 /// | `auto` | `pruned` or `exact`; beyond them up to 100 items `importance` if its samples are worth 1,000, else `chain`; above 100 `sinkhorn`, with nulls always `bethe` | as it says |
 ///
+/// Of `auto`, `exact` and `pruned` a forest with nulls is summed exactly whatever its size ([`forest`]).
 /// Parts of a graph that no edge connects are summed one by one, so that thousands of items with few candidates each are exact where
 /// their parts are small. The same seed draws the same samples.
 ///
@@ -117,12 +123,19 @@ pub fn log_sum(
     work: &mut Work,
     marginals: &mut [f64],
 ) -> Result<Sum> {
+    if let Some(sum) = tree(engine, graph, s, work, marginals)? {
+        return Ok(sum);
+    }
     if let (Engine::Auto | Engine::Exact | Engine::Pruned, Some(parts)) = (engine, parts(graph)) {
         let mut all = Sum { log_z: 0.0, accuracy: Accuracy::Exact, by: Engine::Exact };
         for part in parts {
             let own: Vec<f64> = part.place.iter().map(|&at| s[at as usize]).collect();
             let mut p = vec![0.0; own.len()];
-            let sum = match whole(engine, &part.graph, &own, seed, work, &mut p) {
+            let sum = match tree(engine, &part.graph, &own, work, &mut p)? {
+                Some(sum) => Ok(sum),
+                None => whole(engine, &part.graph, &own, seed, work, &mut p),
+            };
+            let sum = match sum {
                 // a part may be even where the whole is not: the whole knows which side has to be matched
                 Err(Error::Infeasible { .. }) => return Err(infeasible(graph, s, work)),
                 other => other?,
@@ -191,6 +204,15 @@ fn whole(engine: Engine, graph: &Graph, s: &[f64], seed: u64, work: &mut Work, m
             }
         }
     }
+}
+
+/// The sum over the matchings of a forest, of engines that are to be exact where they can.
+fn tree(engine: Engine, graph: &Graph, s: &[f64], work: &mut Work, marginals: &mut [f64]) -> Result<Option<Sum>> {
+    if !matches!(engine, Engine::Auto | Engine::Exact | Engine::Pruned) {
+        return Ok(None);
+    }
+    let found = forest::log_sum(graph, s, &mut work.forest, marginals)?;
+    Ok(found.map(|log_z| Sum { log_z, accuracy: Accuracy::Exact, by: Engine::Exact }))
 }
 
 fn exact(graph: &Graph, s: &[f64], work: &mut Work, marginals: &mut [f64]) -> Result<Sum> {

@@ -5,6 +5,7 @@ pub mod best;
 pub mod bethe;
 pub mod chain;
 pub mod engine;
+pub mod forest;
 mod frame;
 pub mod graph;
 pub mod huber_law;
