@@ -111,6 +111,9 @@ impl Show for Match {
                 problems(notes.problems)
             ));
         }
+        if let Some(text) = local(notes) {
+            screen.say(&text);
+        }
     }
 
     fn doubt_choice(fitted: &Fitted<Match>, screen: &Screen) {
@@ -253,10 +256,16 @@ impl Show for Match {
         let odd: Vec<String> = odd.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
         let odd = if odd.is_empty() { String::new() } else { format!(" ({})", odd.join(", ")) };
         writeln!(text, "trained on {}{odd}", Self::fitted_on(fitted))?;
+        text += &local(notes).map_or(String::new(), |text| text + "\n");
         text += &result_line(&facts.report);
         if let Some(chosen) = &facts.chosen {
             let (tried, metric, on) = (chosen.candidates.len(), &chosen.metric, problems(chosen.units));
-            writeln!(text, "chosen     of {tried} by {metric} on {on}: {}", Self::taken(facts))?;
+            writeln!(
+                text,
+                "chosen     of {tried} by {metric} on {on}{}: {}",
+                super::parts(chosen),
+                Self::taken(facts)
+            )?;
         }
         if !notes.engines.is_empty() {
             writeln!(text, "sums       by {}: {}", engines(&notes.engines), nearness(&notes.accuracy, notes.error))?;
@@ -325,6 +334,14 @@ impl Show for Match {
 /// `1 problem`, `2 problems`.
 fn problems(count: usize) -> String {
     Match::WORDS.units(count)
+}
+
+/// That problems were too large to be learned from as they are.
+fn local(notes: &MatchNotes) -> Option<String> {
+    let count = notes.local?;
+    Some(format!(
+        "too large to be summed at once: learned from {count} small parts, around items of which something is known"
+    ))
 }
 
 /// How the probabilities of all problems were found.

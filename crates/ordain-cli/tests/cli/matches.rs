@@ -103,7 +103,7 @@ fn a_fit_says_what_was_chosen_and_how_sums_were_found() {
     let place = trained();
     let done = fit(&place, "matchmap", "new.ordain", &[]).silent();
     for text in [
-        "by hamming on 4 problems: ",
+        "by hamming on 20 problems in 5 parts, each by a fit on the others: ",
         "lambda=",
         "sums over matchings by ",
         "matchmap: ",
@@ -112,13 +112,21 @@ fn a_fit_says_what_was_chosen_and_how_sums_were_found() {
         assert!(done.err.contains(text), "no {text:?} in\n{}", done.err);
     }
     let done = fit(&place, "matchmap", "new.ordain", &["--set=null=true", "--json"]);
-    assert!(done.err.contains("by f1 on 4 problems") && done.err.contains("stays unmatched scores"), "{}", done.err);
+    assert!(
+        done.err.contains("by f1 on 20 problems in 5 parts") && done.err.contains("stays unmatched scores"),
+        "{}",
+        done.err
+    );
     let value = done.json();
     assert_eq!(value["method"], "matchmap");
     assert!(value["null"].is_number() && value["temperature"].as_f64().is_some_and(|t| t > 0.0));
     has_fields(&value["marginals"], &["engines", "accuracy", "error"]);
     let done = fit(&place, "matchmargin", "new.ordain", &["--choose-by=nll"]).silent();
-    assert!(done.err.contains("by nll on 4 problems") && done.err.contains("(the temperature)"), "{}", done.err);
+    assert!(
+        done.err.contains("by nll on 20 problems in 5 parts") && done.err.contains("(the temperature)"),
+        "{}",
+        done.err
+    );
     let value = well(&["inspect", &place.at("new.ordain"), "--json"]).json();
     assert_eq!((&value["task"], &value["chosen"]["metric"]), (&"match".into(), &"nll".into()));
     let text = well(&["inspect", &place.at("new.ordain")]).out;

@@ -211,6 +211,7 @@ impl Candidates<'_> {
             accuracy: "exact".into(),
             error: None,
             trees: None,
+            local: None,
         };
         let report =
             Report { iterations: 0, objective: 0.0, gradient: 0.0, gap: None, rounds: None, stop: Stop::Iterations };

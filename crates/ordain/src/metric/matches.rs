@@ -44,6 +44,21 @@ impl Tally {
         all
     }
 
+    /// What a metric of some items together is a ratio of; nothing for one that is not of counts.
+    pub(super) fn ratio(metric: &Metric, items: &[Self]) -> Option<(f64, f64)> {
+        let sum = |of: &dyn Fn(&Self) -> f64| items.iter().map(of).sum::<f64>();
+        let (right, matched, both) = (sum(&|t| t.right), sum(&|t| t.matched), sum(&|t| t.both));
+        let (known, wrong) = (sum(&|t| f64::from(u8::from(t.wrong.is_some()))), sum(&|t| t.wrong.unwrap_or(0.0)));
+        match metric.kind {
+            Kind::Hamming => Some((wrong, known)),
+            Kind::Accuracy => Some((known - wrong, known)),
+            Kind::EdgePrecision => Some((both, matched)),
+            Kind::Recall => Some((both, right)),
+            Kind::F1 => Some((2.0 * both, right + matched)),
+            _ => None,
+        }
+    }
+
     /// A metric of some items together, as [`evaluate_matches`] has it; nothing for one of probabilities, and where none counts.
     pub(super) fn of(metric: &Metric, items: &[Self]) -> Option<f64> {
         let sum = |of: &dyn Fn(&Self) -> f64| items.iter().map(of).sum::<f64>();

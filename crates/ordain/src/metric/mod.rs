@@ -509,6 +509,22 @@ impl Evaluation {
         stats::mean(&self.counted(m))
     }
 
+    /// Metric `m` over the items of all problems together, however these are cut; the mean of a metric that is not of counts.
+    pub(crate) fn together(&self, m: usize) -> f64 {
+        let all: Vec<matches::Tally> = self.items.iter().flatten().copied().collect();
+        matches::Tally::of(&self.metrics[m], &all).unwrap_or_else(|| self.mean(m))
+    }
+
+    /// What metric `m` of each unit is a ratio of: of counts of items, else its value and 1; nothing, over nothing, where it does not count.
+    pub(crate) fn ratios(&self, m: usize) -> Vec<(f64, f64)> {
+        let of = |(n, value): (usize, &Option<f64>)| match (self.items.get(n), value) {
+            (_, None) => (0.0, 0.0),
+            (Some(items), Some(value)) => matches::Tally::ratio(&self.metrics[m], items).unwrap_or((*value, 1.0)),
+            (None, Some(value)) => (*value, 1.0),
+        };
+        self.values[m].iter().enumerate().map(of).collect()
+    }
+
     /// A 95 % interval of [`Self::mean`], by resampling of queries.
     ///
     /// One query says nothing about others: there is none then, unless it is a problem of matching and the metric one of counts, where the

@@ -3,7 +3,7 @@
 
 use ordain::Error;
 use ordain::data::scale::{Scale, Scaling};
-use ordain::data::synthetic::Linkage;
+use ordain::data::synthetic::{Linkage, Registers};
 use ordain::data::{Columns, MatchSet, Problem, Truth};
 use ordain::matrix::{Csr, Features, Matrix, dot};
 use ordain::method::{Match, MatchMethod, Matcher};
@@ -837,7 +837,8 @@ fn few_problems_do_not_freeze_the_temperature() {
     let model = fit("matchmargin", &set, &set.all());
     let said = model.model.predict(&model.model.prepare(&set).unwrap(), &set.all()).unwrap();
     let sure: Vec<f64> = said.iter().flat_map(|said| said.matches.iter().map(|m| m.probability.unwrap())).collect();
-    assert!(sure.iter().all(|&p| p > 0.5 && p < 0.999), "{sure:?}");
+    // of 28 matches without a fault one in 30² is taken to be drawn at random
+    assert!(sure.iter().all(|&p| p > 0.5 && p < 0.9997), "{sure:?}");
 }
 
 fn f1(matcher: &Matcher, set: &MatchSet, units: &[u32]) -> f64 {
@@ -1032,4 +1033,45 @@ fn the_null_moves_for_f1_alone() {
         let best = (-400..400).map(|at| of(0.05 * f64::from(at))).fold(0.0, f64::max);
         assert!(own >= fitted - 1e-9 && own >= best - 0.02, "{fitted} -> {own} of {best}");
     }
+}
+
+/// Registers as one problem in which the partners of some left records are known, drawn at random, and one with all others.
+fn registers(records: usize, labels: usize, seed: u64) -> [MatchSet; 2] {
+    let mut set = Registers { records, page: None, seed }.make();
+    set.fill(ordain::data::Missing::Auto, &[0]);
+    let mut order: Vec<usize> = (0..records).collect();
+    Random::new(seed).shuffle(&mut order);
+    [true, false].map(|wanted| {
+        let mut problem = set.problem(0).clone();
+        for (truth, &(i, _)) in problem.truth.iter_mut().zip(&problem.edges) {
+            if order[..labels].contains(&(i as usize)) != wanted {
+                *truth = Truth::Unknown;
+            }
+        }
+        MatchSet::new(set.features.clone(), set.columns.clone(), vec![problem]).unwrap()
+    })
+}
+
+/// One problem that is too large to be summed teaches as much as small ones would: by the items of which something is known.
+#[test]
+fn one_large_problem_is_learned_from_around_what_is_known() {
+    let [known, rest] = registers(1500, 100, 101);
+    let problem = known.problem(0);
+    let told = problem.edges.iter().zip(&problem.truth).filter(|(_, truth)| **truth != Truth::Unknown);
+    let lefts = told.map(|((i, _), _)| i).collect::<std::collections::BTreeSet<_>>().len(); // some have no candidate
+    assert!((80..=100).contains(&lefts));
+    for method in ["matchmap[null=true]", "matchmargin[null=true]"] {
+        let fitted = fit(method, &known, &[0]);
+        let notes = &fitted.facts.notes;
+        assert_eq!((notes.problems, notes.partly_known, notes.local), (1, 1, Some(lefts)), "{method}");
+        assert!(fitted.trained_on(&known) && fitted.facts.chosen.is_some(), "{method}");
+        if method.starts_with("matchmap") {
+            assert_eq!((notes.engines["exact"].as_u64(), notes.accuracy.as_str()), (Some(lefts as u64), "exact"));
+        }
+        let reached = f1(&fitted.model, &rest, &[0]);
+        assert!(reached > 0.95, "{method}: {reached}");
+    }
+    // a scaling of each problem by itself would be another in a part of it
+    let whole = fit("matchmap[null=true,scale=query,max_iter=3]", &known, &[0]);
+    assert_eq!((whole.facts.notes.local, whole.facts.notes.accuracy.as_str()), (None, "approximate"));
 }

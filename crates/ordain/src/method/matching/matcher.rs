@@ -430,6 +430,9 @@ pub struct MatchNotes {
     /// How trees were grown, if any were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trees: Option<TreeNotes>,
+    /// How many small problems, around items of which something is known, stand for problems that are too large to be summed, if any are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local: Option<usize>,
 }
 
 /// How sums over matchings were found, and the worst of their accuracies.

@@ -1,6 +1,8 @@
 //! Methods that match, and the matcher that they fit.
 
 mod boosting;
+mod crossed;
+pub(crate) mod local;
 pub mod matcher;
 pub mod matchmap;
 pub mod matchmargin;

@@ -2,11 +2,13 @@
 //! temperature, and the last fit.
 
 use crate::data::scale::{Scale, Scaling};
-use crate::data::{MatchSet, Truth};
+use crate::data::{MatchSet, Truth, split};
 use crate::error::{Error, Result};
 use crate::kernel::Form;
 use crate::method::kernels::{KernelBy, KernelChoice, Shape};
 use crate::method::matching::boosting;
+use crate::method::matching::crossed::{self, Crossed};
+use crate::method::matching::local::Local;
 use crate::method::matching::matcher::{MatchNotes, Matcher, Sums, graph_of, named, tells};
 use crate::method::matching::space::{Space, Spec};
 use crate::method::matching::temperature::fit_temperature;
@@ -68,7 +70,7 @@ pub(in crate::method) fn set_scale(name: &str, value: &str, scale: &mut Choice<S
 }
 
 /// How many λ in a row may be no better than the best before them.
-const PATIENCE: usize = 4;
+pub(super) const PATIENCE: usize = 4;
 
 /// At how many places among the scores of edges a null is tried.
 const STOPS: usize = 60;
@@ -130,7 +132,7 @@ impl MatchChoices {
     }
 
     /// Whether a kernel was asked for, and what was taken is to be said.
-    fn kernels(&self) -> bool {
+    pub(super) fn kernels(&self) -> bool {
         !self.kernel.is_linear()
     }
 
@@ -146,13 +148,28 @@ impl MatchChoices {
     }
 
     /// What is tried before anything is known: scalings of the linear score, or of the kernel that is set.
-    fn specs(&self) -> Vec<Spec> {
+    pub(super) fn specs(&self) -> Vec<Spec> {
         let linear = self.kernel.by == KernelBy::Auto || self.kernel.shape.form == Form::Linear;
         let of = |scale: Scale| match linear {
             true => vec![Spec { scale, kernel: None }],
             false => self.widths(self.kernel.shape.form, scale),
         };
         self.scales().into_iter().flat_map(of).collect()
+    }
+
+    /// Whether kernels are tried beside the linear score.
+    pub(super) fn tries_kernels(&self) -> bool {
+        self.kernel.by == KernelBy::Auto
+    }
+
+    /// The kernels that are tried then, on the edges as they serve the linear score best.
+    pub(super) fn other_kernels(&self, scale: Scale) -> Vec<Spec> {
+        KERNELS.into_iter().flat_map(|form| self.widths(form, scale)).collect()
+    }
+
+    /// How many scalings and kernels are tried in the end.
+    pub(super) fn planned(&self, specs: &[Spec], others: bool) -> usize {
+        specs.len() + if others { KERNELS.len() * WIDTHS.len() } else { 0 }
     }
 
     /// What is fitted where nothing can be chosen.
@@ -169,7 +186,7 @@ impl MatchChoices {
     }
 
     /// The λ that are tried, in units of how much the features of edges vary.
-    fn lambdas(&self, spec: &Spec, unit: f64) -> Vec<f64> {
+    pub(super) fn lambdas(&self, spec: &Spec, unit: f64) -> Vec<f64> {
         let unit = if spec.kernel.is_some() { WEAKER * unit } else { unit };
         match self.lambda {
             Choice::Set(lambda) => vec![lambda.get()],
@@ -185,7 +202,7 @@ fn pretty(x: f64) -> f64 {
 
 /// By how much λ has to grow because problems are large, a power of ten: where the loss is a share of the items but scores are sums over them,
 /// weights shrink with the size, and the ridge on their squares has to grow with its square.
-fn crowd(cases: &[Case], growth: i32) -> f64 {
+pub(super) fn crowd(cases: &[Case], growth: i32) -> f64 {
     let mean = cases.iter().map(|case| case.graph.lesser() as f64).sum::<f64>() / cases.len().max(1) as f64;
     10f64.powf((mean / USUAL).powi(growth).log10().round().max(0.0))
 }
@@ -296,12 +313,12 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    fn start(&self) -> Start {
+    pub(super) fn start(&self) -> Start {
         Start { theta: self.theta.clone(), at_zero: self.at_zero }
     }
 
     /// Moves the null of the matcher, not of the fit that others start from.
-    fn move_null(&mut self, shift: f64) {
+    pub(super) fn move_null(&mut self, shift: f64) {
         self.matcher.null = self.matcher.null.map(|null| null + shift);
         self.shift = shift;
     }
@@ -318,6 +335,14 @@ pub(in crate::method) fn fit<L: Learner>(
     data: &Training<'_, Match>,
     watch: &Watch,
 ) -> Result<Fitted<Match>> {
+    match Local::of(data, learner.null(), learner.choices().scale)? {
+        Some(local) => Ok(local.told(fit_on(learner, &local.training(data), watch)?, data)),
+        None => fit_on(learner, data, watch),
+    }
+}
+
+/// The same, on the problems as they are.
+fn fit_on<L: Learner>(learner: &L, data: &Training<'_, Match>, watch: &Watch) -> Result<Fitted<Match>> {
     let choices = learner.choices();
     let known = |units: &[u32]| units.iter().copied().filter(|&p| tells(data.set, p)).collect::<Vec<u32>>();
     let all = known(data.train);
@@ -385,7 +410,7 @@ pub(super) fn cases_of(set: &MatchSet, units: &[u32], null: bool) -> Result<Vec<
 
 pub(super) struct Search<'a, L> {
     pub(super) learner: &'a L,
-    choices: &'a MatchChoices,
+    pub(super) choices: &'a MatchChoices,
     pub(super) data: &'a Training<'a, Match>,
     pub(super) by: Metric,
     pub(super) watch: &'a Watch<'a>,
@@ -401,12 +426,17 @@ pub(super) struct Made {
 
 impl<L: Learner> Search<'_, L> {
     /// The best of all scalings, kernels and λ on the validation problems; of equals the one with the best likelihood, without one the first tried.
+    /// Where few items are held out, all problems choose ([`Crossed`]).
     fn choose(&self, train: &[u32], valid: &[u32]) -> Result<Made> {
         let by = self.by;
         let cases = cases_of(self.data.set, train, self.learner.null())?;
         let held = cases_of(self.data.set, valid, self.learner.null())?;
+        let own = self.data.valid.is_none();
+        if own && crossed::matches(&held) < crossed::FEW && train.len() + valid.len() >= split::LEAST {
+            return Crossed::new(self, &both(train, valid))?.choose(train, valid);
+        }
         let (mut specs, kernels) = (self.choices.specs(), self.choices.kernels());
-        let mut others = self.choices.kernel.by == KernelBy::Auto;
+        let mut others = self.choices.tries_kernels();
         let mut best: Option<(f64, Option<f64>, Outcome)> = None;
         let mut tried: Vec<Candidate> = vec![];
         let (mut at, mut refused) = (0, None);
@@ -425,7 +455,7 @@ impl<L: Learner> Search<'_, L> {
             let unit = space.unit(self.data.set, train) * crowd(&cases, self.choices.growth);
             let lambdas = self.choices.lambdas(&spec, unit);
             for (step, &lambda) in lambdas.iter().enumerate() {
-                let planned = specs.len() + if others { KERNELS.len() * WIDTHS.len() } else { 0 };
+                let planned = self.choices.planned(&specs, others);
                 let share = ((at - 1) as f64 + step as f64 / lambdas.len() as f64) / planned as f64;
                 (self.watch.tell)(0.95 * share, "choosing");
                 let mut outcome = match self.fit_one((train, &cases), &space, lambda, from.take(), true) {
@@ -475,15 +505,13 @@ impl<L: Learner> Search<'_, L> {
                     break;
                 }
             }
-            // kernels are tried on the edges as they serve the linear score best
             if let (true, Some((.., outcome))) = (others && at == specs.len(), &best) {
-                let scale = outcome.spec.scale;
-                specs.extend(KERNELS.into_iter().flat_map(|form| self.choices.widths(form, scale)));
+                specs.extend(self.choices.other_kernels(outcome.spec.scale));
                 others = false;
             }
         }
         let Some((.., mut outcome)) = best else { return Err(refused.unwrap_or(Error::Interrupted)) };
-        let (spec, shift) = (outcome.spec, outcome.shift);
+        let (spec, mut shift) = (outcome.spec, outcome.shift);
         outcome.matcher.temperature = self.temperature(&outcome, (valid, &held))?;
         let chosen = self.choices.open().then(|| Chosen::new(by, &self.data.convention, valid.len(), tried));
         if !self.data.refit && !self.watch.stopped() {
@@ -517,8 +545,13 @@ impl<L: Learner> Search<'_, L> {
             }
             other => other?,
         };
+        let mut temperature = outcome.matcher.temperature;
+        if own && self.learner.null() && crossed::matches(&held) < crossed::SOME {
+            let moved = Crossed::new(self, &both)?.moved(spec, outcome.lambda)?;
+            (shift, temperature) = moved.unwrap_or((shift, temperature));
+        }
         last.move_null(shift);
-        last.matcher.temperature = outcome.matcher.temperature;
+        last.matcher.temperature = temperature;
         Ok(self.made(&both, last, chosen, true))
     }
 
@@ -540,7 +573,7 @@ impl<L: Learner> Search<'_, L> {
         self.made(&[], outcome, None, false)
     }
 
-    fn made(&self, units: &[u32], outcome: Outcome, chosen: Option<Chosen>, refit: bool) -> Made {
+    pub(super) fn made(&self, units: &[u32], outcome: Outcome, chosen: Option<Chosen>, refit: bool) -> Made {
         Made { units: units.to_vec(), outcome, chosen, refit }
     }
 
@@ -578,7 +611,7 @@ impl<L: Learner> Search<'_, L> {
                 return Err(Error::Interrupted);
             }
             let moved = Matcher { null: Some(null + shift), ..matcher.clone() };
-            let value = moved.evaluate_scored(self.data.set, units, all, &[by])?.mean(0);
+            let value = moved.evaluate_scored(self.data.set, units, all, &[by])?.together(0);
             Ok(if by.is_loss() { value } else { -value })
         };
         let losses: Vec<f64> = tried.iter().map(loss).collect::<Result<_>>()?;
@@ -662,6 +695,7 @@ impl<L: Learner> Search<'_, L> {
                 error: outcome.sums.error(),
                 engines: outcome.sums.engines,
                 trees: None,
+                local: None,
             },
             report: outcome.report,
             refit,
