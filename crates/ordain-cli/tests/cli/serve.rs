@@ -71,9 +71,10 @@ impl Server {
 /// A folder with items and a model of them.
 fn labelled() -> Place {
     let place = Place::empty();
-    write_labels(&Scenes { items: 40, labels: 12, ..Scenes::default() }.make(), &place.path().join("items.csv"))
-        .unwrap();
-    well(&["fit", "independent", &place.at("items.csv"), "-o", &place.at("model.ordain")]);
+    let set = Scenes { items: 40, labels: 12, ..Scenes::default() }.make();
+    write_labels(&set, &place.path().join("items.csv")).unwrap();
+    let names = set.labels.join(",");
+    well(&["fit", "independent", &place.at("items.csv"), "-o", &place.at("model.ordain"), "--labels", &names]);
     place
 }
 
