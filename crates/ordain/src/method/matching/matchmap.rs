@@ -54,6 +54,8 @@ const STILL: f64 = 4e-4;
 /// p(y | x) = exp((Σ_{e in y} ⟨θ, x_e⟩ + (null + shift)·(items not in y)) / T) / Z(x)
 /// ```
 ///
+/// Where fewer than 500 known matches were held out, both are the likeliest of the scores of all problems by fits that have not seen them, and for F1 the null
+/// is moved on to where an edge is worth its match, from the probability F1 / 2 on.
 /// With both settings given shift = 0 and T = 1, and they are Eq. (3) as it stands.
 ///
 /// ```
