@@ -330,11 +330,9 @@ impl<'a> Search<'a> {
         let mut used = vec![false; self.scores.len()];
         order.iter().for_each(|&i| used[i as usize] = true);
         let mut rest = self.free.iter().copied().filter(|&i| !used[i as usize]);
-        while !closed {
-            match self.pins.get(&order.len()).copied().or_else(|| rest.next()) {
-                Some(next) => order.push(next),
-                None => break,
-            }
+        // a list that caps end has nothing behind it
+        while let Some(next) = self.pins.get(&order.len()).copied().or_else(|| rest.next()).filter(|_| !closed) {
+            order.push(next);
         }
         if order.len() < self.last {
             return Err(Error::Data {

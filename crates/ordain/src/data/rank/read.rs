@@ -94,7 +94,10 @@ pub fn read_rank(parts: &[Vec<PathBuf>], reading: &RankReading) -> Result<(RankS
     let positions = std::mem::take(&mut builder.positions);
     let mut set = builder.finish(parts)?;
     if let Some(how) = &reading.clicks {
-        set = set.with_clicks(&positions, how)?;
+        set = set.with_clicks(&positions, how).map_err(|error| match (error, parts.iter().flatten().next()) {
+            (Error::Data { expected, found }, Some(path)) => Error::Content { path: path.clone(), expected, found },
+            (other, _) => other,
+        })?;
     }
     if let Some(path) = &reading.preferences {
         preferences::read(path, &mut set)?;

@@ -117,7 +117,11 @@ impl Rules {
     pub fn read(path: &Path) -> Result<Self> {
         if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")) {
             let text = read_whole(path)?;
-            let text = String::from_utf8_lossy(&text).into_owned();
+            let text = String::from_utf8(text).map_err(|_| Error::Content {
+                path: path.into(),
+                expected: "rules as JSON in UTF-8".into(),
+                found: "bytes that are not UTF-8".into(),
+            })?;
             return Self::from_json(&text).map_err(|error| match error {
                 Error::Data { expected, found } => Error::Content { path: path.into(), expected, found },
                 other => other,

@@ -576,7 +576,7 @@ impl Learner for RankSvm {
 
 /// The loss of one query as trees lower it.
 pub(in crate::method) enum QueryLoss {
-    Pairs(PairLogistic),
+    Pairs(Box<PairLogistic>),
     Grades(Squared),
 }
 
@@ -633,10 +633,11 @@ impl TreeLearner for RankSvm {
                 let loss = PairLogistic::of_set(set, &units);
                 let of = |n: usize| if self.pairs() == PairWeight::Pair { 1.0 } else { 1.0 / loss.pairs(n).0 };
                 let weight = (0..loss.len()).map(of).collect();
-                (QueryLoss::Pairs(loss), weight)
+                (QueryLoss::Pairs(Box::new(loss)), weight)
             }
             PairLoss::Lambda => {
-                (QueryLoss::Pairs(PairLogistic::lambda(grades, weights.as_deref(), Lambda::default())?), each)
+                let loss = PairLogistic::lambda(grades, weights.as_deref(), Lambda::default())?;
+                (QueryLoss::Pairs(Box::new(loss)), each)
             }
             PairLoss::Hinge => {
                 return Err(Error::Setting {
