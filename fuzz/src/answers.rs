@@ -96,7 +96,7 @@ fn plain(text: &[u8], set: &LabelSet, head: &Value) -> Option<Standing> {
                 _ => return None,
             };
             all.push(Line::Answer(
-                Answer { subject, yes, asked: line["asked"] != false },
+                Answer { subject, yes, grade: None, asked: line["asked"] != false },
                 line["by"].as_str().map(Into::into),
             ));
         }
@@ -116,7 +116,8 @@ pub(crate) fn damaged_answers(suite: &mut Suite, inputs: usize) {
         let said = |by| Said { by: Some(by), at: std::time::SystemTime::UNIX_EPOCH, key: None };
         for unit in 0..8u32 {
             let yes = [Some(true), None, Some(false)][unit as usize % 3];
-            let answer = Answer { subject: Subject { unit: unit % 4, thing: unit % 3 }, yes, asked: unit % 4 != 3 };
+            let answer =
+                Answer { subject: Subject { unit: unit % 4, thing: unit % 3 }, yes, grade: None, asked: unit % 4 != 3 };
             labelling.answer(answer, Default::default(), said(["ann", "bob"][unit as usize / 4])).expect("an answer");
             if unit % 3 == 1 {
                 labelling.undo(said("ann")).expect("an undo");

@@ -152,8 +152,11 @@ fn chance(model: &Annotator, said: &LabelPrediction, label: u32) -> Option<f64> 
     (model.trainer == Trainer::Likelihood).then(|| said.values[label as usize].clamp(0.0, 1.0))
 }
 
+pub(super) fn percent(p: f64) -> String {
+    format!("{:.0} %", 100.0 * p)
+}
+
 fn why(how: &AskHow, lifts: bool, before: Option<f64>, question: Question, chance: Option<f64>) -> String {
-    let percent = |p: f64| format!("{:.0} %", 100.0 * p);
     match (how.strategy, before) {
         _ if how.control => "drawn at random, to see how often the model is right".into(),
         (Strategy::Expected, Some(before)) if lifts => {

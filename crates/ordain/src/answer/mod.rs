@@ -18,6 +18,8 @@
 //! ```
 
 mod asked;
+mod asked_documents;
+mod asked_pair;
 mod compare;
 mod evaluate;
 mod explain;
@@ -29,6 +31,10 @@ mod predict;
 mod rules;
 
 pub use asked::{AskHow, AskedItem, AskedLabel, Control, LabelState, LinkSays, asked_item, quartiles};
+pub use asked_documents::{
+    AskedDocument, AskedQuery, BEST_GRADE, GradedDocument, NdcgBounds, asked_query, ndcg_bounds,
+};
+pub use asked_pair::{AskedPair, AskedProblem, PairFeature, PairName, PairState, asked_problem};
 pub use compare::{
     AskedCells, Compared, ComparedMethod, Difference, FoldCell, Seconds, best_and_level, best_of, differences,
     differences_in,

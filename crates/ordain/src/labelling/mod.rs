@@ -15,7 +15,7 @@ mod subjects;
 mod time;
 
 pub use agreement::{Agreement, Pair};
-pub use subjects::{LabelQuestions, MatchQuestions, Subjects};
+pub use subjects::{LabelQuestions, MatchQuestions, RankQuestions, Subjects};
 
 use crate::data::{LabelSet, MatchSet, Problem, Truth};
 use crate::error::{Error, Result};
@@ -25,12 +25,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// What is asked about: a label of an item, or an edge of a problem.
+/// What is asked about: a label of an item, an edge of a problem, or a document of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Subject {
-    /// The item or the problem.
+    /// The item, the problem or the query.
     pub unit: u32,
-    /// The label, or the edge by its number within the problem.
+    /// The label, or the edge or document by its number within the unit.
     pub thing: u32,
 }
 
@@ -41,8 +41,17 @@ pub struct Answer {
     pub subject: Subject,
     /// Whether the label applies, or the two belong together; none if the person could not say.
     pub yes: Option<bool>,
+    /// The grade, of documents; none if the person could not say.
+    pub grade: Option<u8>,
     /// Whether it was asked about: what is said unasked is not one of the questions.
     pub asked: bool,
+}
+
+impl Answer {
+    /// Whether the person could say something.
+    pub fn is_known(&self) -> bool {
+        self.yes.is_some() || self.grade.is_some()
+    }
 }
 
 /// Who says something, and when.
@@ -149,7 +158,7 @@ impl Events {
             return Err("an answer instead of one that does not stand".into());
         }
         if let Some(Event::Answer { answer: old, stands, .. }) = replaces.and_then(|at| self.all.get_mut(at)) {
-            if old.yes.is_some() && instead.is_none() {
+            if old.is_known() && instead.is_none() {
                 return Err("a second answer of the same person on the same question, with no undo between".into());
             }
             answer.asked |= old.asked;
@@ -206,7 +215,7 @@ impl Events {
     }
 
     /// Takes over a line of a file, in which all lines are numbered or, in format 1, some may be.
-    fn take(&mut self, line: &Value, numbered: bool, subjects: &impl Subjects) -> std::result::Result<(), String> {
+    fn take<S: Subjects>(&mut self, line: &Value, numbered: bool, subjects: &S) -> std::result::Result<(), String> {
         let next = self.all.len() + 1;
         match line.get("n") {
             Some(n) if n.as_u64() != Some(next as u64) => return Err(format!("number {n} where {next} follows")),
@@ -231,13 +240,17 @@ impl Events {
             let last = last.copied().filter(|&at| self.standing(at).is_some_and(|(a, _)| a.subject == subject));
             return last.map_or_else(|| Err("an undo of no answer".into()), |at| self.undo(at));
         }
-        let yes = match line.get("answer") {
-            Some(Value::Bool(yes)) => Some(*yes),
-            Some(Value::Null) => None,
-            _ => return Err("a line without an answer of true, false or null".into()),
+        let (yes, grade) = match (S::BEST, line.get(if S::BEST.is_some() { "grade" } else { "answer" })) {
+            (None, Some(Value::Bool(yes))) => (Some(*yes), None),
+            (Some(best), Some(Value::Number(grade))) if grade.as_u64().is_some_and(|grade| grade <= best.into()) => {
+                (None, grade.as_u64().map(|grade| grade as u8))
+            }
+            (_, Some(Value::Null)) => (None, None),
+            (None, _) => return Err("a line without an answer of true, false or null".into()),
+            (Some(best), _) => return Err(format!("a line without a grade from 0 to {best}, or null")),
         };
         let asked = line["asked"] != Value::Bool(false);
-        self.answer(Answer { subject, yes, asked }, by, line["guess"].as_bool(), event(&line["instead"]))
+        self.answer(Answer { subject, yes, grade, asked }, by, line["guess"].as_bool(), event(&line["instead"]))
     }
 }
 
@@ -322,7 +335,7 @@ fn strange<S: Subjects>(head: &Value, subjects: &S, strict: bool) -> Option<Stri
 /// let (mut labelling, _) = Labelling::open(&questions, &path)?;
 /// let subject = Subject { unit: 3, thing: 1 };
 /// let said = Said { by: Some("ann"), at: std::time::SystemTime::now(), key: None };
-/// let n = labelling.answer(Answer { subject, yes: Some(true), asked: true }, Default::default(), said)?;
+/// let n = labelling.answer(Answer { subject, yes: Some(true), grade: None, asked: true }, Default::default(), said)?;
 /// assert_eq!((n, labelling.of_unit(3).count()), (1, 1));
 /// assert_eq!(labelling.undo(said)?.map(|answer| answer.subject), Some(subject));
 /// assert_eq!(labelling.of_unit(3).count(), 0);
@@ -434,7 +447,7 @@ impl<'a, S: Subjects> Labelling<'a, S> {
     /// Whether a person can say something about a subject: nothing stands, or that nobody could say.
     pub fn is_open(&self, subject: Subject, by: Option<&str>) -> bool {
         let old = self.events.of(subject, by).and_then(|at| self.events.standing(at));
-        old.is_none_or(|(answer, _)| answer.yes.is_none())
+        old.is_none_or(|(answer, _)| !answer.is_known())
     }
 
     /// Writes an answer, with what else is to be known of it, and returns its number once it is on the disk. An answer whose
@@ -471,7 +484,10 @@ impl<'a, S: Subjects> Labelling<'a, S> {
 
     fn say(&mut self, answer: Answer, more: Map<String, Value>, said: Said<'_>, old: Option<usize>) -> Result<u64> {
         let mut line = self.subjects.names(answer.subject);
-        line.insert("answer".into(), answer.yes.into());
+        match S::BEST {
+            Some(_) => line.insert("grade".into(), answer.grade.into()),
+            None => line.insert("answer".into(), answer.yes.into()),
+        };
         if !answer.asked {
             line.insert("asked".into(), false.into());
         }
@@ -639,7 +655,7 @@ pub fn matched(set: &MatchSet, answers: &[(Subject, bool)]) -> Result<MatchSet> 
 #[allow(clippy::unwrap_used, clippy::panic)] // a test may panic
 mod tests {
     use super::*;
-    use crate::data::synthetic::{Linkage, Scenes};
+    use crate::data::synthetic::{Linkage, Scenes, Synthetic};
     use crate::random::Random;
     use std::time::UNIX_EPOCH;
 
@@ -708,7 +724,7 @@ mod tests {
                     _ => {
                         let subject = Subject { unit: random.below(4) as u32, thing: random.below(5) as u32 };
                         let yes = [Some(true), Some(false), None][random.below(3)];
-                        let answer = Answer { subject, yes, asked: random.below(2) == 0 };
+                        let answer = Answer { subject, yes, grade: None, asked: random.below(2) == 0 };
                         let open = !slow
                             .stands
                             .iter()
@@ -736,7 +752,7 @@ mod tests {
         let (set, dir) = (Linkage { problems: 2, ..Linkage::default() }.make(), tempfile::tempdir().unwrap());
         let (questions, path) = (MatchQuestions::new(&set).unwrap(), dir.path().join("answers.jsonl"));
         let (mut labelling, _) = Labelling::open(&questions, &path).unwrap();
-        let answer = |thing: u32, yes| Answer { subject: Subject { unit: 1, thing }, yes, asked: true };
+        let answer = |thing: u32, yes| Answer { subject: Subject { unit: 1, thing }, yes, grade: None, asked: true };
         assert_eq!(labelling.redo(said(None)).unwrap(), None);
         for one in [answer(0, None), answer(1, Some(true)), answer(0, Some(false))] {
             labelling.answer(one, Map::new(), said(None)).unwrap();
@@ -755,11 +771,38 @@ mod tests {
     }
 
     #[test]
+    fn grades_are_kept_and_changed_and_an_undo_brings_the_old_one_back() {
+        let (set, dir) = (Synthetic::default().make(), tempfile::tempdir().unwrap());
+        let (questions, path) = (RankQuestions::new(&set).unwrap(), dir.path().join("answers.jsonl"));
+        let (mut labelling, _) = Labelling::open(&questions, &path).unwrap();
+        let graded = |thing, grade| Answer { subject: Subject { unit: 2, thing }, yes: None, grade, asked: true };
+        for one in [graded(0, Some(3)), graded(1, None), graded(1, Some(0)), graded(0, Some(1))] {
+            labelling.change(one, Map::new(), said(Some("ann"))).unwrap();
+        }
+        assert!(labelling.answer(graded(0, Some(2)), Map::new(), said(Some("ann"))).is_err());
+        assert_eq!(all(&labelling), [graded(1, Some(0)), graded(0, Some(1))]);
+        assert_eq!(labelling.undo(said(Some("ann"))).unwrap(), Some(graded(0, Some(1))));
+        drop(labelling);
+        let (labelling, _) = Labelling::open(&questions, &path).unwrap();
+        assert_eq!(all(&labelling), [graded(0, Some(3)), graded(1, Some(0))]);
+        drop(labelling);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let next = text.lines().count();
+        let names = Value::Object(questions.names(graded(0, None).subject)).to_string();
+        for wrong in [r#""grade":10"#, r#""grade":1.5"#, r#""answer":true"#] {
+            std::fs::write(&path, format!("{text}{{\"n\":{next},{},{wrong}}}\n", names.trim_matches(['{', '}'])))
+                .unwrap();
+            let refused = Labelling::open(&questions, &path).err().unwrap().to_string();
+            assert!(refused.contains("grade from 0 to 9"), "{refused}");
+        }
+    }
+
+    #[test]
     fn an_answer_with_the_same_key_is_written_once_and_one_process_writes() {
         let (set, dir) = (Scenes { items: 3, ..Scenes::default() }.make(), tempfile::tempdir().unwrap());
         let (questions, path) = (LabelQuestions::new(&set).unwrap(), dir.path().join("answers.jsonl"));
         let (mut labelling, _) = Labelling::open(&questions, &path).unwrap();
-        let answer = Answer { subject: Subject { unit: 0, thing: 0 }, yes: Some(true), asked: true };
+        let answer = Answer { subject: Subject { unit: 0, thing: 0 }, yes: Some(true), grade: None, asked: true };
         let keyed = Said { key: Some("k1"), ..said(Some("ann")) };
         for _ in 0..3 {
             assert_eq!(labelling.answer(answer, Map::new(), keyed).unwrap(), 1);
@@ -783,7 +826,12 @@ mod tests {
         let (mut labelling, _) = Labelling::open(&questions, &path).unwrap();
         let mut states = vec![vec![]];
         for thing in 0..4 {
-            let answer = Answer { subject: Subject { unit: thing % 3, thing }, yes: Some(thing % 2 == 0), asked: true };
+            let answer = Answer {
+                subject: Subject { unit: thing % 3, thing },
+                yes: Some(thing % 2 == 0),
+                grade: None,
+                asked: true,
+            };
             labelling.answer(answer, Map::new(), said(Some("ann"))).unwrap();
             states.push(all(&labelling));
         }

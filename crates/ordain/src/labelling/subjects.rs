@@ -1,7 +1,7 @@
-//! What answers are about: labels of items, and edges of problems.
+//! What answers are about: labels of items, edges of problems, and documents of queries.
 
 use super::Subject;
-use crate::data::{LabelSet, MatchSet};
+use crate::data::{LabelSet, MatchSet, RankSet};
 use crate::error::{Error, Result};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -12,6 +12,8 @@ pub trait Subjects {
     const TASK: &'static str;
     /// An answer, as an example for messages.
     const EXAMPLE: &'static str;
+    /// The best grade, where answers are grades.
+    const BEST: Option<u8> = None;
     /// What the answers are about: the first line of a file, beside the task.
     fn head(&self) -> Map<String, Value>;
     /// What a first line says that does not fit.
@@ -183,6 +185,88 @@ impl Subjects for MatchQuestions<'_> {
             ("problem".into(), problem.name.clone().into()),
             ("left".into(), problem.left[i as usize].clone().into()),
             ("right".into(), problem.right[j as usize].clone().into()),
+        ])
+    }
+}
+
+/// How relevant documents are.
+pub struct RankQuestions<'a> {
+    set: &'a RankSet,
+    queries: HashMap<&'a str, u32>,
+    /// The number of each document within its query.
+    documents: Vec<HashMap<String, u32>>,
+    head: Map<String, Value>,
+}
+
+impl<'a> RankQuestions<'a> {
+    /// Questions about the documents of a set.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Data`] if two queries have the same id, or two documents of one query.
+    pub fn new(set: &'a RankSet) -> Result<Self> {
+        let twice = |what: &str, found: String| Error::Data {
+            expected: format!("{what} with different ids, so that answers can be told apart"),
+            found,
+        };
+        let (mut queries, mut documents) = (HashMap::new(), vec![]);
+        for q in 0..set.len() {
+            if queries.insert(set.query(q), q as u32).is_some() {
+                return Err(twice("queries", format!("two queries {:?}", set.query(q))));
+            }
+            let mut own = HashMap::new();
+            for (row, number) in set.span(q).zip(0..) {
+                if own.insert(set.document(row).into_owned(), number).is_some() {
+                    let found = format!("two documents {:?} of query {:?}", set.document(row), set.query(q));
+                    return Err(twice("documents", found));
+                }
+            }
+            documents.push(own);
+        }
+        let head = Map::from_iter([
+            ("data".into(), set.documents_digest().into()),
+            ("queries".into(), set.len().into()),
+            ("documents".into(), set.rows().into()),
+        ]);
+        Ok(Self { set, queries, documents, head })
+    }
+}
+
+impl Subjects for RankQuestions<'_> {
+    const TASK: &'static str = "rank";
+    const EXAMPLE: &'static str = r#"{"query":"q","doc":"d1","grade":3}"#;
+    const BEST: Option<u8> = Some(9);
+
+    fn head(&self) -> Map<String, Value> {
+        self.head.clone()
+    }
+
+    fn differs(&self, head: &Value) -> Option<&'static str> {
+        unlike(head, &self.head, &["data", "queries", "documents"]).map(|_| "answers on other documents")
+    }
+
+    fn by_name(&self) -> bool {
+        self.set.has_documents()
+    }
+
+    fn units(&self) -> usize {
+        self.set.len()
+    }
+
+    fn find(&self, line: &Value) -> std::result::Result<Option<Subject>, String> {
+        let (Some(query), Some(doc)) = (line["query"].as_str(), line["doc"].as_str()) else { return Ok(None) };
+        let Some(&unit) = self.queries.get(query) else { return Err(format!("no query {query:?}")) };
+        match self.documents[unit as usize].get(doc) {
+            Some(&thing) => Ok(Some(Subject { unit, thing })),
+            None => Err(format!("no document {doc:?} of query {query:?}")),
+        }
+    }
+
+    fn names(&self, subject: Subject) -> Map<String, Value> {
+        let row = self.set.span(subject.unit as usize).start + subject.thing as usize;
+        Map::from_iter([
+            ("query".into(), self.set.query(subject.unit as usize).into()),
+            ("doc".into(), self.set.document(row).into()),
         ])
     }
 }

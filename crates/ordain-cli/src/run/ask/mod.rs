@@ -167,7 +167,7 @@ fn talk<A: Asker>(
                     complain(&format!("{name} is answered already: undo takes answers back, the last one first"));
                     continue;
                 }
-                labelling.answer(Answer { subject, yes: Some(yes), asked: false }, Map::new(), said())?;
+                labelling.answer(Answer { subject, yes: Some(yes), grade: None, asked: false }, Map::new(), said())?;
                 continue 'units;
             }
             let yes = match line.trim().to_lowercase().as_str() {
@@ -193,7 +193,11 @@ fn talk<A: Asker>(
                     for thing in asker.guess(unit, &answers)? {
                         let subject = Subject { unit: unit as u32, thing };
                         if labelling.is_open(subject, by) {
-                            labelling.answer(Answer { subject, yes: Some(true), asked: false }, Map::new(), said())?;
+                            labelling.answer(
+                                Answer { subject, yes: Some(true), grade: None, asked: false },
+                                Map::new(),
+                                said(),
+                            )?;
                         }
                     }
                     at += 1;
@@ -217,7 +221,7 @@ fn talk<A: Asker>(
                 }
             };
             let subject = Subject { unit: unit as u32, thing: question.thing };
-            labelling.answer(Answer { subject, yes, asked: true }, question.record, said())?;
+            labelling.answer(Answer { subject, yes, grade: None, asked: true }, question.record, said())?;
             continue 'units;
         }
     }

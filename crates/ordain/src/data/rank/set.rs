@@ -420,6 +420,21 @@ impl RankSet {
         Groups::from(self).pieces()
     }
 
+    /// A digest of the documents themselves: names and features, whichever grades they have.
+    pub fn documents_digest(&self) -> String {
+        let mut hash = blake3::Hasher::new();
+        let mut bytes: Vec<u8> = (self.len() as u64).to_le_bytes().to_vec();
+        self.columns.names.iter().for_each(|name| write_name(name, &mut bytes));
+        for q in 0..self.len() {
+            write_name(self.query(q), &mut bytes);
+            bytes.extend_from_slice(&(self.span(q).len() as u64).to_le_bytes());
+            self.span(q).for_each(|row| write_name(&self.document(row), &mut bytes));
+        }
+        hash.update(&bytes);
+        columns::hash(&self.features, 0..self.features.rows(), &mut hash);
+        hash.finalize().to_hex().to_string()
+    }
+
     /// A digest of all that a fit depends on: queries, grades, preferences, weights, start scores and features.
     pub fn digest(&self) -> String {
         self.digest_of(false)
