@@ -47,6 +47,9 @@ pub(super) fn kind(format: &str) -> Result<(&'static str, &'static str)> {
 
 /// Answers as a table, as tasks of Label Studio with annotations, or as lines of doccano.
 pub(super) fn text(page: &dyn Page, standing: &[(Answer, Option<String>)], format: &str, all: bool) -> Result<String> {
+    if page.grades().is_some() && format == "csv" {
+        return Ok(graded(page, standing));
+    }
     let votes = votes(standing, all);
     if format == "csv" {
         return Ok(table(page, &votes, all));
@@ -87,6 +90,20 @@ pub(super) fn text(page: &dyn Page, standing: &[(Answer, Option<String>)], forma
         own.into_iter().for_each(|own| own.push(annotation.clone()));
     }
     Ok(Value::from(tasks).to_string())
+}
+
+/// A row for each grade that stands, with its person.
+fn graded(page: &dyn Page, standing: &[(Answer, Option<String>)]) -> String {
+    let mut text = format!("{},doc,grade,by\n", page.unit());
+    for (Answer { subject, grade, .. }, by) in standing {
+        let Some(grade) = grade else { continue };
+        let names = page.names(subject.unit as usize, subject.thing);
+        let doc = names.get("doc").and_then(Value::as_str).unwrap_or_default();
+        let cells = [&page.name(subject.unit as usize), doc, &grade.to_string(), by.as_deref().unwrap_or_default()];
+        text += &cells.map(quoted).join(",");
+        text.push('\n');
+    }
+    text
 }
 
 /// A row for each vote, with the columns of the file of answers.

@@ -2,6 +2,8 @@
 
 mod export;
 mod labels;
+mod matches;
+mod ranks;
 pub(crate) mod routes;
 mod search;
 mod show;
@@ -30,6 +32,10 @@ pub(crate) trait Page: Send + Sync {
     fn units(&self) -> usize;
     /// The number of labels, where there are labels.
     fn labels(&self) -> Option<usize>;
+    /// The best grade, where answers are grades.
+    fn grades(&self) -> Option<u8> {
+        None
+    }
     /// The strategy, and what is to be said about it.
     fn strategy(&self) -> (&'static str, Option<String>);
     fn find(&self, name: &str) -> Result<usize>;
@@ -131,9 +137,11 @@ impl Session {
     ) -> ordain::Result<(Self, Vec<String>)> {
         let (page, writer, half) = match &loaded.model {
             AnyModel::Annotate(_) => labels::open(given, loaded, metrics)?,
+            AnyModel::Match(_) => matches::open(given, loaded, metrics)?,
+            AnyModel::Rank(_) => ranks::open(given, loaded, metrics)?,
             _ => {
                 return Err(ordain::Error::Data {
-                    expected: "a model that gives labels, for the page".into(),
+                    expected: "a model that ranks, gives labels or matches, for the page".into(),
                     found: format!("one of the task {}", loaded.task()),
                 });
             }
@@ -189,6 +197,7 @@ impl Session {
             "version": self.page.version(),
             "items": self.page.units(),
             "labels": self.page.labels(),
+            "grades": self.page.grades(),
             "strategy": strategy,
             "note": note,
             "blind": self.blind,
@@ -227,7 +236,7 @@ impl Session {
         }
         let history = told.answers.iter().rev().take(HISTORY).map(|answer| {
             let mut line = self.page.names(unit, answer.subject.thing);
-            line.insert("answer".into(), answer.yes.into());
+            line.insert("answer".into(), said(answer));
             Value::Object(line)
         });
         let mut all = Map::from_iter([
@@ -293,6 +302,11 @@ impl Session {
         });
         order.into_iter().map(|unit| (unit, count(unit))).collect()
     }
+}
+
+/// What an answer says: yes, no, a grade, or nothing.
+fn said(answer: &Answer) -> Value {
+    answer.grade.map_or_else(|| answer.yes.into(), Into::into)
 }
 
 /// A person, and whether the name is that of a token.

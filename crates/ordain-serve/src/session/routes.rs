@@ -1,6 +1,6 @@
 //! The routes of the page.
 
-use super::{Session, Told, Who, stale};
+use super::{Session, Told, Who, said, stale};
 use crate::guard::{Person, body};
 use crate::problem::{Problem, Result, json};
 use crate::routes::App;
@@ -187,10 +187,16 @@ pub(crate) async fn answers(
     let item = text(&body, "item")?.ok_or_else(|| Problem::unfit("expected \"item\", the id of an item"))?;
     let unit = session.page.find(item)?;
     let thing = session.page.thing(unit, &body)?;
-    let yes = match body.get("answer") {
-        Some(Value::Bool(yes)) => Some(*yes),
-        Some(Value::Null) => None,
-        _ => return Err(Problem::unfit("expected \"answer\" to be true, false or null")),
+    let (yes, grade) = match (body.get("answer"), session.page.grades()) {
+        (Some(Value::Null), _) => (None, None),
+        (Some(Value::Bool(yes)), None) => (Some(*yes), None),
+        (Some(Value::Number(grade)), Some(best)) if grade.as_u64().is_some_and(|grade| grade <= best.into()) => {
+            (None, grade.as_u64().map(|grade| grade as u8))
+        }
+        (_, None) => return Err(Problem::unfit("expected \"answer\" to be true, false or null")),
+        (_, Some(best)) => {
+            return Err(Problem::unfit(format!("expected \"answer\" to be a grade from 0 to {best}, or null")));
+        }
     };
     let seen = body.get("seen").and_then(Value::as_u64);
     let asked = body.get("asked") != Some(&Value::Bool(false));
@@ -198,7 +204,7 @@ pub(crate) async fn answers(
     more.insert("version".into(), session.page.version().into());
     more.extend(body.get("ms").and_then(Value::as_u64).map(|ms| ("ms".into(), ms.into())));
     let key = text(&body, "key")?.map(str::to_owned);
-    let answer = Answer { subject: Subject { unit: unit as u32, thing }, yes, asked };
+    let answer = Answer { subject: Subject { unit: unit as u32, thing }, yes, grade, asked };
     let by = who.by.clone();
     let write = move |book: &mut dyn super::Book| {
         let (by, key) = (by.as_deref(), key.as_deref());
@@ -216,6 +222,7 @@ pub(crate) async fn answers(
     session.lease(unit, who.by.as_deref());
     if matches!(done, Done::Written) {
         app.metrics.answered(match yes {
+            _ if grade.is_some() => "grade",
             Some(true) => "yes",
             Some(false) => "no",
             None => "skip",
@@ -248,7 +255,7 @@ async fn turn(app: Arc<App>, person: Person, headers: HeaderMap, request: Reques
     session.lease(unit, who.by.as_deref());
     let mut line = session.page.names(unit, answer.subject.thing);
     line.insert("item".into(), session.page.name(unit).into());
-    line.insert("answer".into(), answer.yes.into());
+    line.insert("answer".into(), said(&answer));
     let state = state(&app, unit, told, who, None).await?;
     Ok(json(StatusCode::OK, json!({word: line, "item": state}).to_string()))
 }

@@ -35,13 +35,18 @@ impl Shown {
         }
     }
 
-    /// The fields of an item.
+    /// The fields of an item whose row is the same in the table.
     pub(crate) fn item(&self, features: &Features, columns: &Columns, row: usize) -> Value {
+        self.row(features, columns, row, row)
+    }
+
+    /// The fields of a row, which stands elsewhere in the table.
+    pub(crate) fn row(&self, features: &Features, columns: &Columns, row: usize, input: usize) -> Value {
         match self {
             Self::Texts(names, all) => {
                 let none = vec![];
-                let own = all.get(row).unwrap_or(&none);
-                if let Some(text) = self.text(row) {
+                let own = all.get(input).unwrap_or(&none);
+                if let Some(text) = self.text(input) {
                     return json!({"text": text});
                 }
                 let fields = names.iter().zip(own).filter(|(_, text)| !text.trim().is_empty());

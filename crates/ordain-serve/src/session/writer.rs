@@ -3,8 +3,8 @@
 use crate::metrics::Metrics;
 use crate::problem::{Problem, Result};
 use axum::http::StatusCode;
-use ordain::data::{LabelSet, MatchSet};
-use ordain::labelling::{Answer, LabelQuestions, Labelling, MatchQuestions, Said, Subjects};
+use ordain::data::{LabelSet, MatchSet, RankSet};
+use ordain::labelling::{Answer, LabelQuestions, Labelling, MatchQuestions, RankQuestions, Said, Subjects};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -73,6 +73,13 @@ impl Asks for MatchSet {
     type Questions<'a> = MatchQuestions<'a>;
     fn questions(&self) -> ordain::Result<MatchQuestions<'_>> {
         MatchQuestions::new(self)
+    }
+}
+
+impl Asks for RankSet {
+    type Questions<'a> = RankQuestions<'a>;
+    fn questions(&self) -> ordain::Result<RankQuestions<'_>> {
+        RankQuestions::new(self)
     }
 }
 
