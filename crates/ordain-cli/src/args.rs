@@ -115,6 +115,11 @@ pub(crate) struct Fit {
     /// A .npy file (rows and columns in the order of the items) or a table with the id of an item first and a column for each item by its id
     #[arg(long, value_name = "FILE", conflicts_with = "valid")]
     pub(crate) gram: Option<PathBuf>,
+    /// The newest fifth of the queries, items or problems chooses, instead of every fifth; of a table
+    ///
+    /// The column of the moment, numbers or dates; it is no feature. A query or problem is as new as its newest row
+    #[arg(long, value_name = "COLUMN", conflicts_with_all = ["valid", "pairs", "gram"])]
+    pub(crate) split_by: Option<String>,
     /// Of fit auto: how long to try methods, as in 60s, 5m or 2h, the last fit included as far as can be told
     ///
     /// Only the number of candidates depends on it; --candidates with that number, which is said and stored in the model, repeats it
@@ -188,7 +193,7 @@ pub(crate) struct Reading {
 }
 
 /// Which columns of a table mean what. A model remembers them.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Columns of a table")]
 pub(crate) struct Columns {
     /// The column of the grade of a document [default: label, else relevance, grade, rel, target]
@@ -432,6 +437,9 @@ pub(crate) struct Compare {
     /// Validation file [default: every fifth training query, item or problem]
     #[arg(long, value_name = "FILE", requires = "train")]
     pub(crate) valid: Option<PathBuf>,
+    /// The newest fifth of the training file is the test part (without --test), and the newest fifth of the rest chooses; of a table. The column of the moment, numbers or dates; it is no feature
+    #[arg(long, value_name = "COLUMN", requires = "train", conflicts_with_all = ["valid", "pairs"])]
+    pub(crate) split_by: Option<String>,
     /// Test file
     #[arg(long, value_name = "FILE", requires = "train")]
     pub(crate) test: Option<PathBuf>,
@@ -512,6 +520,8 @@ pub(crate) enum TaskArg {
 pub(crate) struct Inspect {
     /// A model file or a data file
     pub(crate) file: PathBuf,
+    /// Another part of the data: what stands in both, which a test part should not
+    pub(crate) other: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]

@@ -265,6 +265,17 @@ pub(crate) fn check_fit(args: &args::Fit, method: &AnyMethod) -> Result<()> {
     Ok(())
 }
 
+/// Columns of which the one that says the moment is no feature.
+pub(crate) fn without(columns: &args::Columns, moment: Option<&String>) -> args::Columns {
+    let mut columns = columns.clone();
+    let known = columns.ignore.as_deref().and_then(|text| LabelReading::names(text).ok()).unwrap_or_default();
+    if let (Some(moment), None) = (moment.filter(|moment| !known.contains(moment)), &columns.features) {
+        let quoted = format!("\"{}\"", moment.replace('"', "\"\""));
+        columns.ignore = Some(columns.ignore.map_or(quoted.clone(), |ignore| format!("{ignore},{quoted}")));
+    }
+    columns
+}
+
 /// How long a choice among methods may take, or among how many it is; refuses what it leaves no room for.
 pub(crate) fn auto(args: &args::Fit, task: &Words) -> Result<Limit> {
     allow(task, &points(&args.points))?;

@@ -23,6 +23,7 @@ mod training;
 
 pub use crate::data::DataSet;
 use crate::data::Holds;
+use crate::data::ranges::Ranges;
 use crate::data::transform::{Transform, Transforms};
 pub use facts::{AutoChoice, Candidate, Chosen, Edge, Facts, TriedMethod};
 pub use journal::Journal;
@@ -225,12 +226,13 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
     /// A set with texts or other cells that are no numbers stays as it is: a fit makes columns of them first.
     fn transform_in_place(&self, set: &mut T::Set, train: &[u32]) -> Transformed {
         if set.columns().cells.is_some() {
-            return Transformed { transforms: Transforms::default(), given: None, has_cells: true };
+            return Transformed { looks: Default::default(), given: None, has_cells: true };
         }
-        let transforms = Training::<T>::new(set, train).transforms(self.transform(), self.categories(), &(0..0));
+        let looks = Training::<T>::new(set, train).looks(self, &(0..0));
+        let transforms = &looks.0;
         let given = (!transforms.is_empty()).then(|| [set.digest(), set.linked_digest()]);
         transforms.apply(set.features_mut());
-        Transformed { transforms, given, has_cells: false }
+        Transformed { looks, given, has_cells: false }
     }
 
     /// The fit of [`Method::fit`] on a set that was handed over and is [transformed](Method::transform_in_place): there is never a second copy of
@@ -259,14 +261,14 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
             // a digest is one of the data as they were given
             fitted.facts.data = if fitted.facts.data == data.set.digest() { plain } else { linked };
         }
-        Ok(noted(self, fitted, made.transforms))
+        Ok(noted(self, fitted, made.looks))
     }
 }
 
 /// What was done to a set by [`Method::transform_in_place`].
 #[derive(Clone, Debug)]
 pub struct Transformed {
-    transforms: Transforms,
+    looks: (Transforms, Ranges),
     /// The digests of the set before, if it was changed: without links and with them.
     given: Option<[String; 2]>,
     /// Whether nothing was done, because there are cells that are no numbers.
@@ -283,10 +285,15 @@ fn checked<T: Task>(method: &impl Method<T>, data: &Training<'_, T>) -> Result<(
     data.refuse_start(method.takes_start())
 }
 
-/// The fit with how its columns were transformed.
-fn noted<T: Task>(method: &impl Method<T>, mut fitted: Fitted<T>, transforms: Transforms) -> Fitted<T> {
+/// The fit with how its columns were transformed, and what they looked like before.
+fn noted<T: Task>(
+    method: &impl Method<T>,
+    mut fitted: Fitted<T>,
+    (transforms, ranges): (Transforms, Ranges),
+) -> Fitted<T> {
     fitted.facts.settings.insert("transform".into(), method.transform().name().into());
-    fitted.model.inputs_mut().transforms = transforms;
+    let inputs = fitted.model.inputs_mut();
+    (inputs.transforms, inputs.ranges) = (transforms, ranges);
     fitted
 }
 
@@ -297,15 +304,15 @@ fn fit_numbers<T: Task, M: Method<T>>(
     made: &Range<usize>,
     watch: &Watch,
 ) -> Result<Fitted<T>> {
-    let transforms = data.transforms(method.transform(), method.categories(), made);
-    if transforms.is_empty() {
-        return Ok(noted(method, method.learn(data, watch)?, transforms));
+    let looks = data.looks(method, made);
+    if looks.0.is_empty() {
+        return Ok(noted(method, method.learn(data, watch)?, looks));
     }
     let mut set = data.set.clone();
-    transforms.apply(set.features_mut());
+    looks.0.apply(set.features_mut());
     let mut fitted = method.learn(&Training { set: &set, ..data.again() }, watch)?;
     fitted.facts.data = given_digest::<T>(&fitted, &set, data.set);
-    Ok(noted(method, fitted, transforms))
+    Ok(noted(method, fitted, looks))
 }
 
 /// The digest of the data as they were given, of a model that was fitted on a set made of them.

@@ -188,6 +188,7 @@ fn of_model<T: Round>(
     if fitted.trained_on(ready.raw()) {
         screen.say("note: these are the data that the model was trained on");
     }
+    files::say_left(&ready, data, screen);
     T::warn_of_metrics(&fitted.model, &ready, &measures.metrics, screen)?;
     let (set, all) = (ready.set(), ready.set().all());
     let subject = Subject {

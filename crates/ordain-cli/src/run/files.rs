@@ -6,7 +6,7 @@ use crate::screen::Screen;
 use crate::show::{Given, Parts, Show};
 use anyhow::Result;
 use ordain::Error;
-use ordain::data::{Aligned, Columns, Holds, holds, is_stream};
+use ordain::data::{Aligned, Columns, Holds, Role, holds, is_stream, split, texts};
 use ordain::features::Steps;
 use ordain::task::{DataSet, Fitted, Model, Ready};
 use std::ops::Range;
@@ -176,6 +176,61 @@ fn warn_of_names<T: Show>(differ: &Aligned, all: usize, name: &str, screen: &Scr
             }
             _ => format!("{name}: {n} label(s) that the model does not know are left out (such as {first})"),
         });
+    }
+}
+
+/// The units of some files of a table, without the newest fifth by a column, and these.
+pub(super) fn split_by<T: Show>(
+    set: &T::Set,
+    units: &[u32],
+    files: &[PathBuf],
+    column: &str,
+    given: &Given,
+) -> Result<(Vec<u32>, Vec<u32>)> {
+    let (mut cells, mut names) = (vec![], vec![]);
+    for file in files {
+        if is_stream(file) {
+            let text = format!("--split-by {column}: {} cannot be read twice: give a file", file.display());
+            return Err(Usage(text).into());
+        }
+        let keys: Vec<Role> = T::UNIT.into_iter().collect();
+        for mut row in texts(file, &plan::roles(given.columns)?, &keys, &[column.to_owned()])? {
+            cells.extend(row.pop());
+            names.extend(row.pop());
+        }
+    }
+    let mut newest = vec![0; set.len()];
+    for (unit, moment) in T::unit_of_rows(set, &names).into_iter().zip(split::moments(&cells)?) {
+        newest[unit as usize] = newest[unit as usize].max(moment);
+    }
+    Ok(split::newest(units, |unit| newest[unit as usize])?)
+}
+
+/// Most columns that are named when data leave what a model has seen.
+const NAMED: usize = 5;
+
+/// Says which columns have left what the model has seen of them, and how far.
+pub(super) fn say_left<T: Show>(ready: &Ready<'_, T>, paths: &[PathBuf], screen: &Screen) {
+    let (left, names) = (ready.left(), &ready.set().columns().names);
+    let percent = |share: f64| format!("{:.0} %", (100.0 * share).max(1.0));
+    for one in left.iter().take(NAMED) {
+        let side = |count: usize, place: usize| {
+            let [way, end, to] = [["below", "least", "down to"], ["above", "largest", "up to"]][place];
+            (count > 0).then(|| {
+                let share = percent(count as f64 / one.rows as f64);
+                format!(
+                    "{share} of rows {way} {}, the {end} value in training ({to} {})",
+                    one.range[place], one.now[place]
+                )
+            })
+        };
+        let said = [side(one.below, 0), side(one.above, 1)].into_iter().flatten();
+        let moved = one.moved.map(|share| format!("{} of rows beyond a quartile of training", percent(share)));
+        let all: Vec<String> = said.chain(moved).collect();
+        screen.say(&format!("note: {}: {}: {}", named(paths), crate::screen::name(&names[one.column]), all.join("; ")));
+    }
+    if left.len() > NAMED {
+        screen.say(&format!("note: {} other columns have left what the model has seen too", left.len() - NAMED));
     }
 }
 

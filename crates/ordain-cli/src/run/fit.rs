@@ -82,14 +82,18 @@ fn read<T: Show>(args: &Fit, who: &str, given: &Given, screen: &Screen) -> Resul
     T::check_set(&set, given)?;
     check_interrupt()?;
     screen.detail(&format!("read {} in {:.2} s", T::size(&set), start.elapsed().as_secs_f64()));
-    Ok((set, train, valid))
+    let Some(column) = &args.split_by else { return Ok((set, train, valid)) };
+    let (rest, newest) = files::split_by::<T>(&set, &train, &args.train, column, given)?;
+    screen.say(&format!("the newest {} by {column} choose, of {}", newest.len(), T::WORDS.units(train.len())));
+    Ok((set, rest, Some(newest)))
 }
 
 /// Chooses a method, fits it and says what was tried.
 fn auto<T: Show>(args: &Fit, screen: &Screen) -> Result<()> {
     let limit = plan::auto(args, T::WORDS)?;
     check_place(args, screen)?;
-    let given = Given { learns: true, ..Given::new(&args.reading, &args.columns, &args.points) };
+    let columns = plan::without(&args.columns, args.split_by.as_ref());
+    let given = Given { learns: true, ..Given::new(&args.reading, &columns, &args.points) };
     let (by, convention) = plan::choose_by(&args.choosing, &args.rules, T::WORDS)?;
     let missing = T::missing(&T::reading(&given)?);
     let (set, train, valid) = read::<T>(args, "the method", &given, screen)?;
@@ -113,6 +117,7 @@ fn auto<T: Show>(args: &Fit, screen: &Screen) -> Result<()> {
 }
 
 fn fit<T: Show<Method = M>, M: Method<T>>(method: &M, args: &Fit, screen: &Screen) -> Result<()> {
+    let columns = plan::without(&args.columns, args.split_by.as_ref());
     let given = Given {
         gram: args.gram.as_deref(),
         links: args.links.as_deref(),
@@ -120,7 +125,7 @@ fn fit<T: Show<Method = M>, M: Method<T>>(method: &M, args: &Fit, screen: &Scree
         preferences: args.preferences.as_deref(),
         clicks: args.clicks.as_deref(),
         learns: true,
-        ..Given::new(&args.reading, &args.columns, &args.points)
+        ..Given::new(&args.reading, &columns, &args.points)
     };
     let (by, convention) = plan::choose_by(&args.choosing, &args.rules, T::WORDS)?;
     let missing = T::missing(&T::reading(&given)?);

@@ -29,5 +29,6 @@ fn predict<T: Show>(mut fitted: Fitted<T>, args: &Predict, screen: &Screen) -> R
         ..Given::new(&args.reading, &args.columns, &args.points)
     };
     let ready = files::read_for(&fitted, std::slice::from_ref(&args.data), &given, screen)?;
+    files::say_left(&ready, std::slice::from_ref(&args.data), screen);
     screen.data(&T::predicted(&fitted.model, &ready, (args, &given), screen)?)
 }

@@ -49,6 +49,10 @@ impl Show for Annotate {
         Ok((label(&set, &answers)?, answers.len()))
     }
 
+    fn unit_of_rows(set: &LabelSet, _: &[String]) -> Vec<u32> {
+        set.all()
+    }
+
     fn missing(how: &LabelReading) -> Missing {
         how.missing
     }

@@ -7,7 +7,7 @@ use crate::report::PicturePart;
 use crate::screen::{Screen, four, name, table};
 use anyhow::Result;
 use ordain::answer::{Answers, EdgeExplanation, EdgePart, MatchSetFacts, MatchedProblem, Want, doubtful};
-use ordain::data::{MatchReading, MatchSet, Missing, PointFeature, Split, Truth, delaunay, read_match_splits};
+use ordain::data::{MatchReading, MatchSet, Missing, PointFeature, Role, Split, Truth, delaunay, read_match_splits};
 use ordain::labelling::{MatchQuestions, matched, standing};
 use ordain::method::{Match, MatchNotes, MatchPrediction, Matcher, Sums};
 use ordain::metric::calibration::Calibration;
@@ -15,6 +15,7 @@ use ordain::metric::{Evaluation, Metric};
 use ordain::model_file::Header;
 use ordain::task::{Facts, Fitted, Ready, Task};
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +49,13 @@ impl Show for Match {
     fn with_answers(set: MatchSet, answers: &Path) -> ordain::Result<(MatchSet, usize)> {
         let answers = standing(answers, &MatchQuestions::new(&set)?)?;
         Ok((matched(&set, &answers)?, answers.len()))
+    }
+
+    const UNIT: Option<Role> = Some(Role::Problem);
+
+    fn unit_of_rows(set: &MatchSet, names: &[String]) -> Vec<u32> {
+        let known: HashMap<&str, u32> = set.problems().iter().map(|problem| problem.name.as_str()).zip(0..).collect();
+        names.iter().map(|name| known.get(name.as_str()).copied().unwrap_or(0)).collect()
     }
 
     fn missing(how: &MatchReading) -> Missing {

@@ -10,7 +10,7 @@ use crate::args::{Columns, Points, Predict, Reading};
 use crate::screen::{Screen, assignments, four, table};
 use anyhow::Result;
 use ordain::answer::{Answers, ContributionPart, ReasonPart};
-use ordain::data::{Missing, Roles, Rules, Split};
+use ordain::data::{Missing, Role, Roles, Rules, Split};
 use ordain::kernel::Expansion;
 use ordain::matrix::Features;
 use ordain::metric::{Evaluation, Metric};
@@ -99,6 +99,14 @@ pub(crate) trait Show: Answers {
     /// Whether a model has links between documents.
     fn has_links(_model: &Self::Model) -> bool {
         false
+    }
+    /// The column that says which unit a row of a table is of, by the name of the unit; none where rows are known by their place.
+    const UNIT: Option<Role> = None;
+    /// The unit of each row of the files, in their order; the names are those of the column above, if there is one.
+    fn unit_of_rows(set: &Self::Set, names: &[String]) -> Vec<u32>;
+    /// The id of a row beside that of its unit, where rows have one.
+    fn row_id(_set: &Self::Set, _row: usize) -> Option<String> {
+        None
     }
     /// What gaps mean.
     fn missing(how: &Self::Reading) -> Missing;

@@ -59,6 +59,18 @@ impl Show for Rank {
         data::read_rank(&parts?, how)
     }
 
+    fn unit_of_rows(set: &RankSet, _: &[String]) -> Vec<u32> {
+        let mut units = vec![0; set.rows()];
+        for q in 0..set.len() {
+            set.span(q).for_each(|row| units[set.input_row(row)] = q as u32);
+        }
+        units
+    }
+
+    fn row_id(set: &RankSet, row: usize) -> Option<String> {
+        set.has_documents().then(|| set.document(row).into_owned())
+    }
+
     fn missing(how: &RankReading) -> Missing {
         how.missing
     }

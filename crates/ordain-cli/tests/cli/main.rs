@@ -30,6 +30,7 @@ mod matches;
 mod matching_gates;
 mod missing;
 mod orders;
+mod parts;
 mod pictures;
 mod predict;
 mod questions;

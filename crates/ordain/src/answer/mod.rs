@@ -27,6 +27,7 @@ mod fit;
 mod importance;
 mod inspect;
 mod methods;
+mod overlap;
 mod predict;
 mod rules;
 
@@ -51,6 +52,7 @@ pub use inspect::{
     PairFacts, QuadraticFacts, RankModel, RankSetFacts, SidesFacts, Spread, SumsPart, strongest,
 };
 pub use methods::{Figure, MethodFacts, methods};
+pub use overlap::{Overlap, Shared, SharedTexts, overlap};
 pub use predict::{
     CandidateEdge, Candidates, Doubt, LabelledItem, Marginals, MatchedPair, MatchedProblem, RankedDocument,
     RankedLabel, RankedList, Unmatched, doubtful,

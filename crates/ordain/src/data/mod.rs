@@ -18,6 +18,7 @@ mod number;
 mod packing;
 #[cfg(feature = "pictures")]
 pub mod pictures;
+pub mod ranges;
 mod rank;
 mod records;
 mod room;

@@ -1,5 +1,6 @@
 //! Cutting data into parts for training, validation and test.
 
+use crate::data::parse_date;
 use crate::error::{Error, Result};
 use crate::random::Random;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,78 @@ pub fn hold_out(units: &[u32]) -> (Vec<u32>, Vec<u32>) {
         if i % 5 == 4 { valid.push(unit) } else { train.push(unit) }
     }
     (train, valid)
+}
+
+/// The moments of rows, as numbers in their order: numbers if all cells are, else dates, of one day by what stands behind the day.
+///
+/// ```
+/// use ordain::data::split::moments;
+/// assert_eq!(moments(&["9", "10.5", "9"].map(String::from))?, [0, 1, 0]);
+/// assert_eq!(moments(&["2024-05-01", "3.12.1975"].map(String::from))?, [1, 0]);
+/// assert!(moments(&["2024-05-01".into(), "soon".into()]).is_err());
+/// # Ok::<(), ordain::Error>(())
+/// ```
+pub fn moments(cells: &[String]) -> Result<Vec<usize>> {
+    let number = |cell: &String| cell.trim().parse::<f64>().ok().filter(|x| x.is_finite());
+    let date = |cell: &String| Some((parse_date(cell.trim())?, cell.trim().to_owned()));
+    if let Some(numbers) = cells.iter().map(number).collect::<Option<Vec<f64>>>() {
+        return Ok(ranks(&numbers, f64::total_cmp));
+    }
+    if let Some(dates) = cells.iter().map(date).collect::<Option<Vec<_>>>() {
+        return Ok(ranks(&dates, Ord::cmp));
+    }
+    let wrong = |cell: &String| date(cell).is_none();
+    let at = cells.iter().position(|cell| number(cell).is_none() && wrong(cell)).or(cells.iter().position(wrong));
+    let at = at.unwrap_or(0);
+    Err(Error::Data {
+        expected: "a number in every row, or a date (1975-12-03, 3.12.1975, 12/3/1975) in every row, to split by"
+            .into(),
+        found: format!(
+            "{:?} in row {}",
+            cells.get(at).map_or("", String::as_str).chars().take(40).collect::<String>(),
+            at + 1
+        ),
+    })
+}
+
+/// The place of each value among the different ones.
+fn ranks<T>(values: &[T], compare: impl Fn(&T, &T) -> std::cmp::Ordering) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| compare(&values[a], &values[b]).then(a.cmp(&b)));
+    let (mut of, mut rank) = (vec![0; values.len()], 0);
+    for (at, &row) in order.iter().enumerate() {
+        rank += usize::from(at > 0 && compare(&values[order[at - 1]], &values[row]).is_ne());
+        of[row] = rank;
+    }
+    of
+}
+
+/// Holds out the newest fifth of some units by their moments: the others, and the newest. Units of one moment stay together.
+///
+/// ```
+/// use ordain::data::split::newest;
+/// assert_eq!(newest(&[4, 5, 6, 7, 8], |unit| 10 - unit as usize)?, (vec![5, 6, 7, 8], vec![4]));
+/// assert!(newest(&[4, 5, 6], |_| 1).is_err());
+/// # Ok::<(), ordain::Error>(())
+/// ```
+pub fn newest(units: &[u32], moment: impl Fn(u32) -> usize) -> Result<(Vec<u32>, Vec<u32>)> {
+    let mut all: Vec<usize> = units.iter().map(|&unit| moment(unit)).collect();
+    all.sort_unstable();
+    let fifth = (units.len() / 5).max(1);
+    // from this moment on; where that is most of them, after it
+    let cut = all.len().checked_sub(fifth).map_or(0, |at| all[at]);
+    let from = [cut, cut + 1].into_iter().find(|&from| {
+        let count = all.len() - all.partition_point(|&own| own < from);
+        count > 0 && 2 * count <= all.len()
+    });
+    let Some(from) = from else {
+        return Err(Error::Data {
+            expected: "units of several moments to split by, of which at most half are the newest".into(),
+            found: format!("{} of {} different moments", units.len(), all.chunk_by(|a, b| a == b).count()),
+        });
+    };
+    let (held, rest) = units.iter().partition(|&&unit| moment(unit) >= from);
+    Ok((rest, held))
 }
 
 /// `k`-fold cross-validation of `n` units: unit i is tested in fold i mod k, and the next fold is for choosing.

@@ -8,6 +8,7 @@
 //! quantile:  F(x) − F(0)                       F the share of training rows below x (ties by half), between knots a line
 //! ```
 
+use crate::data::ranges::{Ranges, of_runs};
 use crate::error::{Error, Result};
 use crate::matrix::Features;
 use crate::matrix::runs::{self, Run, key, merge, value};
@@ -162,6 +163,13 @@ impl Transforms {
             return Self::default();
         }
         Self::new(runs::columns(features, rows, |_, runs| column(how, runs)))
+    }
+
+    /// The same, with the ranges of all columns, which are learned from the same sorted values; the rows are those of so many units.
+    pub(crate) fn learn_with_ranges(how: Transform, features: &Features, rows: &[u32], units: usize) -> (Self, Ranges) {
+        let both = runs::columns(features, rows, |_, runs| (column(how, runs), of_runs(runs)));
+        let (columns, ranges) = both.into_iter().unzip();
+        (Self::new(columns), Ranges::new(units, ranges))
     }
 
     /// These transforms.

@@ -14,6 +14,7 @@ pub use matching::MatchParts;
 pub use rank::RankParts;
 pub use score::ExpansionHeader;
 
+use crate::data::ranges::{KEPT, Ranges};
 use crate::data::scale::{Affine, Scale};
 use crate::data::transform::{ColumnTransform, Transforms};
 use crate::data::{Columns, Missing, peek, read_plain, write_whole};
@@ -181,6 +182,10 @@ fn tensors_of<T: Stored>(fitted: &Fitted<T>) -> Tensors {
         tensors.f32s("scale_factor", &affine.factor);
     }
     store_transforms(inputs.transforms.columns(), &mut tensors);
+    if !inputs.ranges.is_empty() {
+        tensors.u32s("range_units", std::iter::once(inputs.ranges.units()));
+        tensors.f32s("ranges", inputs.ranges.columns().as_flattened());
+    }
     if let Some(means) = &inputs.means {
         tensors.f32s("missing_means", means);
     }
@@ -409,6 +414,7 @@ impl<'a> Opened<'a> {
             missing: header.missing,
             means: self.means(header.missing, d)?,
             steps: header.steps.clone().restored(&header.features.names).map_err(|_| self.refusal.impossible())?,
+            ranges: self.ranges()?,
             transforms: self.transforms(d)?,
             scale: header.scale,
             global: self.affine(header.scale, d)?,
@@ -580,6 +586,21 @@ impl<'a> Opened<'a> {
             }
         }
         Ok(Transforms::new(columns))
+    }
+
+    /// What columns looked like in training; nothing in a file of a version that did not keep it.
+    fn ranges(&self) -> Result<Ranges> {
+        if !self.has("ranges") {
+            return Ok(Ranges::default());
+        }
+        let units = self.u32s("range_units")?;
+        let numbers = self.bytes("ranges", Dtype::F32)?.len() / 4;
+        let values = self.f32s("ranges", numbers)?;
+        let (columns, rest) = values.as_chunks::<KEPT>();
+        match units[..] {
+            [units] if rest.is_empty() => Ok(Ranges::new(units as usize, columns.to_vec())),
+            _ => Err(self.misshapen()),
+        }
     }
 
     fn means(&self, missing: Missing, d: usize) -> Result<Option<Vec<f32>>> {

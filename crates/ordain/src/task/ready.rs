@@ -1,6 +1,7 @@
 //! A set that a model can score.
 
 use super::{DataSet, Model, Task};
+use crate::data::ranges::{Left, Ranges};
 use crate::data::scale::{Affine, Scale, Scaling};
 use crate::data::transform::Transforms;
 use crate::data::{Aligned, Columns, Filled, Groups, Missing, flagged};
@@ -20,6 +21,8 @@ pub struct Inputs {
     pub means: Option<Vec<f32>>,
     /// What makes columns of cells that are no numbers.
     pub steps: Steps,
+    /// What the columns of the data looked like in training, before they are transformed.
+    pub ranges: Ranges,
     /// How columns are transformed before they are scaled.
     pub transforms: Transforms,
     /// How columns are scaled.
@@ -36,6 +39,7 @@ impl Inputs {
             missing: filled.missing(),
             means: filled.means().map(<[f32]>::to_vec),
             steps: Steps::default(),
+            ranges: Ranges::default(),
             transforms: Transforms::default(),
             scale,
             global: global.cloned(),
@@ -56,6 +60,7 @@ impl Inputs {
         let sized = |affine: &Affine| affine.offset.len() == d && affine.factor.len() == d;
         self.global.as_ref().is_none_or(sized)
             && self.transforms.fits(d)
+            && self.ranges.fits(d)
             && self.global.is_some() == matches!(self.scale, Scale::Global | Scale::Matched)
             && self.means.is_some() == matches!(self.missing, Missing::Mean | Missing::Indicator)
             && match (&self.means, self.missing) {
@@ -143,6 +148,12 @@ impl<'a, T: Task> Ready<'a, T> {
     pub(crate) fn with<'b>(&self, model: &T::Model, set: &'b T::Set) -> Ready<'b, T> {
         let (inputs, differ) = (self.inputs.clone(), self.differ.clone());
         Ready { scaled: model.scaled(set), set: Cow::Borrowed(set), raw: None, inputs, differ }
+    }
+
+    /// The columns that have left what the model has seen of them, the farthest first; none where it kept no ranges.
+    pub fn left(&self) -> Vec<Left> {
+        let set = self.raw();
+        self.inputs.ranges.left(set.features(), (0..set.len()).map(|unit| set.span(unit)))
     }
 
     /// Where the set differed from what the model knows.

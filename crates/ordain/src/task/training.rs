@@ -1,6 +1,7 @@
 //! What a method is fitted on, and what a fit gives.
 
 use super::{DataSet, Facts, Journal, Method, Task};
+use crate::data::ranges::Ranges;
 use crate::data::transform::{Transform, Transforms};
 use crate::data::{Filled, Missing, split};
 use crate::error::{Error, Result};
@@ -29,6 +30,9 @@ pub struct Training<'a, T: Task> {
     /// Where an interrupted fit of the same data and settings stopped.
     pub resume: Option<&'a Journal>,
 }
+
+/// With more columns than this no ranges are kept: they would be most of the model.
+const WIDE: usize = 10_000;
 
 /// Units to fit on, and units to choose on.
 pub(crate) type Parts<'a> = (Cow<'a, [u32]>, Cow<'a, [u32]>);
@@ -89,16 +93,21 @@ impl<'a, T: Task> Training<'a, T> {
         Self { filled: self.filled.clone(), ..*self }
     }
 
-    /// The transforms of columns that the rows of the training units teach; those that steps `made` have none.
-    pub(crate) fn transforms(&self, how: Transform, categories: &[String], made: &Range<usize>) -> Transforms {
+    /// The transforms of columns that the rows of the training units teach, and their ranges; columns that steps `made` have neither.
+    pub(crate) fn looks(&self, method: &impl Method<T>, made: &Range<usize>) -> (Transforms, Ranges) {
         let rows = self.train.iter().flat_map(|&unit| self.set.span(unit as usize)).map(|row| row as u32);
-        match how {
-            Transform::None => Transforms::default(),
-            how => {
-                let learned = Transforms::learn(how, self.set.features(), &rows.collect::<Vec<u32>>());
-                learned.without(|j| made.contains(&j) || categories.contains(&self.set.columns().names[j]))
-            }
+        let (how, names) = (method.transform(), &self.set.columns().names);
+        if how == Transform::None
+            && (names.len() > WIDE || method.get("kernel").is_some_and(|kernel| kernel == "given"))
+        {
+            return Default::default();
         }
+        let rows: Vec<u32> = rows.collect();
+        let (learned, ranges) = Transforms::learn_with_ranges(how, self.set.features(), &rows, self.train.len());
+        let kept = |j: usize| made.contains(&j) || method.categories().contains(&names[j]);
+        // steps come behind the columns of the data
+        let given = if made.is_empty() { names.len() } else { made.start };
+        (learned.without(kept), if given > WIDE { Ranges::default() } else { ranges.first(given) })
     }
 
     /// Refuses preferences where a method would not look at them.

@@ -28,6 +28,7 @@ fn model(random: &mut Random, n: usize, c: usize, sigma: f64, trainer: Trainer) 
             missing: Missing::Error,
             means: None,
             steps: Default::default(),
+            ranges: Default::default(),
             transforms: Transforms::default(),
             scale: Scale::None,
             global: None,

@@ -456,6 +456,7 @@ fn models_from_before_pieces_still_load() {
         panic!("other models")
     };
     assert!(rank.model.inputs.global.is_some() && matches.model.null.is_some());
+    assert!(rank.model.inputs.ranges.is_empty() && labels.model.inputs.ranges.is_empty(), "nothing is said of ranges");
     close(&scores(&rank, &small())[..5], &RANK_BEFORE);
     close(&annotations(&labels, &scenes())[0].values, &CSTAR_BEFORE);
     assert_eq!((labels.model.decide, labels.model.threshold), (Decide::Count, None));

@@ -204,11 +204,12 @@ fn compare<T: Round>(
     (measures, questions): (&Measures, Option<Questions>),
     screen: &Screen,
 ) -> Result<Vec<f64>> {
+    let columns = plan::without(&args.columns, args.split_by.as_ref());
     let given = Given {
         gram: args.gram.as_deref(),
         links: args.links.as_deref(),
         learns: true,
-        ..Given::new(&args.reading, &args.columns, &args.points)
+        ..Given::new(&args.reading, &columns, &args.points)
     };
     let how = T::reading(&given)?;
     let published = args.published.as_deref().map_or(Ok(vec![]), published::read)?;
@@ -408,6 +409,18 @@ fn rounds<T: Round>(args: &Compare, how: &T::Reading, given: &Given) -> Result<R
     }
     if let Some(rounds) = T::split_round(args, how)? {
         return Ok(rounds);
+    }
+    if let (Some(column), Some(train)) = (&args.split_by, &args.train) {
+        let files = std::slice::from_ref(train);
+        let parts = args.test.iter().map(|test| vec![test.clone()]);
+        let (set, ranges) = read(&std::iter::once(files.to_vec()).chain(parts).collect::<Vec<_>>())?;
+        let mut units = ranges.into_iter().map(|range| range.map(|unit| unit as u32).collect::<Vec<u32>>());
+        let (all, test) = (units.next().unwrap_or_default(), units.next());
+        let own = set.only(&all);
+        let split = |units: &[u32]| files::split_by::<T>(&own, units, files, column, given);
+        let (rest, test) = if let Some(test) = test { (all, test) } else { split(&all)? };
+        let (train, valid) = split(&rest)?;
+        return Ok(Rounds::Cuts(set, vec![Fold { train, valid, test }]));
     }
     let (Some(train), Some(test)) = (&args.train, &args.test) else {
         let text = match T::WORDS.name {

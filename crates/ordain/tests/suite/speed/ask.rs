@@ -24,6 +24,7 @@ fn model(random: &mut Random, trainer: Trainer) -> Annotator {
             missing: Missing::Error,
             means: None,
             steps: Default::default(),
+            ranges: Default::default(),
             transforms: Transforms::default(),
             scale: Scale::None,
             global: None,
