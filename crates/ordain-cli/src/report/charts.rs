@@ -1,7 +1,7 @@
 //! One function per chart of the report; each gives nothing where there is nothing to draw.
 
 use super::draw::*;
-use super::{Bin, ChoicePart, MethodPart, PicturePart, PlacesPart, Reliability, Report, interval};
+use super::{Bin, ChoicePart, ListPart, MethodPart, PicturePart, PlacesPart, Reliability, Report, interval};
 use std::collections::BTreeSet;
 
 /// NDCG@k or precision of every method with its interval.
@@ -41,26 +41,66 @@ pub(super) fn curves(report: &Report) -> Option<Section> {
     Some(Section { kind: "curves", keys, groups: vec![(String::new(), vec![figure])], ..Section::default() })
 }
 
-/// What each query gains from the first method against the second; neighbours are averaged where there are many.
-pub(super) fn differences(report: &Report) -> Option<Section> {
-    let [a, b, ..] = report.methods.as_slice() else { return None };
-    let pairs = a.per_query.iter().zip(&b.per_query).filter(|(x, y)| x.0 == y.0);
+/// Losses that are named for each pair of methods.
+const LOSSES: usize = 8;
+
+/// The method with the best mean of the watched metric.
+fn best_method(report: &Report) -> usize {
     let sign = if report.watched_is_loss { -1.0 } else { 1.0 };
-    let mut sorted: Vec<(f64, &str)> =
-        pairs.filter_map(|(x, y)| Some((drawable(sign * (x.1? - y.1?))?, &*x.0))).collect();
-    sorted.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(y.1)));
+    let mean = |method: &MethodPart| {
+        let values: Vec<f64> = method.per_query.iter().filter_map(|(_, value)| drawable(sign * (*value)?)).collect();
+        if values.is_empty() { f64::NEG_INFINITY } else { values.iter().sum::<f64>() / values.len() as f64 }
+    };
+    let means: Vec<f64> = report.methods.iter().map(mean).collect();
+    (0..means.len()).fold(0, |best, m| if means[m] > means[best] { m } else { best })
+}
+
+/// What each query gains from the best method against each other; neighbours are averaged where there are many.
+pub(super) fn differences(report: &Report) -> Option<Section> {
+    let best = best_method(report);
+    let others: Vec<usize> = (0..report.methods.len()).filter(|&m| m != best).collect();
+    let bars = BARS / others.len().max(1);
+    let one = |&other: &usize| Some((other, difference(report, best, other, bars.max(20))?));
+    let mut figures: Vec<(usize, Figure)> = others.iter().filter_map(one).collect();
+    let first = short(&report.methods.get(best)?.label, 80);
+    let key = |m: usize, words: String| ("box", style(m), words);
+    let (text, second) = match &figures[..] {
+        [] => return None,
+        [(other, figure)] => (figure.caption.clone(), short(&report.methods[*other].label, 80)),
+        _ => (format!("{first}, which has the best mean, against each other method."), "the other".to_owned()),
+    };
+    if figures.len() == 1 {
+        figures.iter_mut().for_each(|(_, figure)| figure.caption.clear());
+    }
+    let heading = |other: usize| match others.len() {
+        1 => String::new(),
+        _ => format!("{first} against {}", short(&report.methods[other].label, 80)),
+    };
+    let keys = vec![key(0, format!("{first} better")), key(1, format!("{second} better"))];
+    let groups = figures.into_iter().map(|(other, figure)| (heading(other), vec![figure])).collect();
+    Some(Section { kind: "differences", text, keys, groups })
+}
+
+/// What each query gains from one method against another, and where it loses most.
+fn difference(report: &Report, best: usize, other: usize, bars: usize) -> Option<Figure> {
+    let (a, b) = (report.methods.get(best)?, report.methods.get(other)?);
+    let pairs = a.per_query.iter().zip(&b.per_query).enumerate().filter(|(_, (x, y))| x.0 == y.0);
+    let sign = if report.watched_is_loss { -1.0 } else { 1.0 };
+    let mut sorted: Vec<(f64, &str, usize)> =
+        pairs.filter_map(|(n, (x, y))| Some((drawable(sign * (x.1? - y.1?))?, &*x.0, n))).collect();
+    sorted.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(y.1)).then(x.2.cmp(&y.2)));
     let (n, unit, units) = (sorted.len(), report.words.unit, report.words.units);
     let words = format!("{units}, from the largest gain to the largest loss");
     let title = format!("Difference for each {unit}");
     let mut figure = Figure::new(title, [900.0, 300.0], 58.0, [&words, "difference"]);
     let ends = [sorted.first()?.0, sorted.last()?.0, 0.0];
     let y = Axis::over(ends, figure.bottom, figure.top)?;
-    let size = n.div_ceil(BARS);
+    let size = n.div_ceil(bars);
     let x = Axis { low: 0.0, high: n.div_ceil(size).max(20) as f64, from: figure.left, to: figure.right };
     for (i, part) in sorted.chunks(size).enumerate() {
         let mean = part.iter().map(|d| d.0).sum::<f64>() / part.len() as f64;
         let tip = match part {
-            [(_, id)] => format!("{unit} {id}: {}", signed(mean)),
+            [(_, id, _)] => format!("{unit} {id}: {}", signed(mean)),
             _ => format!("{units} {} to {} of {n}: mean {}", i * size + 1, i * size + part.len(), signed(mean)),
         };
         let (left, right) = (x.at(i as f64), x.at(i as f64 + 1.0));
@@ -76,9 +116,28 @@ pub(super) fn differences(report: &Report) -> Option<Section> {
     figure.describe =
         format!("{first} is better on {}, {second} on {losses}; {level} level.", report.words.count(wins));
     let grouped = if size > 1 { format!(" Each bar is the mean of {size} neighbours.") } else { String::new() };
-    let text = format!("{}{grouped}", figure.describe);
-    let keys = vec![("box", style(0), format!("{first} better")), ("box", style(1), format!("{second} better"))];
-    Some(Section { kind: "differences", text, keys, groups: vec![(String::new(), vec![figure])] })
+    figure.caption = format!("{}{grouped}", figure.describe);
+    let value = |m: &MethodPart, n: usize| m.per_query[n].1.map_or("–".into(), |value| minus(value, 4));
+    let lost = sorted.iter().rev().take_while(|d| d.0 < -1e-12).take(LOSSES);
+    figure.losses =
+        lost.map(|&(difference, id, n)| (n, [short(id, 60), value(a, n), value(b, n), signed(difference)])).collect();
+    Some(figure)
+}
+
+/// The lists of all methods for the units that losses name.
+pub(super) fn lists(report: &Report, differences: Option<&Section>) -> Vec<(usize, String, Vec<ListPart>)> {
+    let figures = differences.iter().flat_map(|section| &section.groups).flat_map(|(_, figures)| figures);
+    let units: BTreeSet<usize> = figures.flat_map(|figure| &figure.losses).map(|(n, _)| *n).collect();
+    let list = |m: &MethodPart, n: usize| {
+        let lines = m.lists.get(n)?;
+        Some(ListPart { label: short(&m.label, 60), lines: lines.clone() })
+    };
+    let of = |n: usize| {
+        let lists: Vec<ListPart> = report.methods.iter().filter_map(|m| list(m, n)).collect();
+        let name = report.methods.first()?.per_query.get(n).map(|(id, _)| short(id, 60))?;
+        (!lists.is_empty()).then_some((n, name, lists))
+    };
+    units.into_iter().filter_map(of).collect()
 }
 
 /// How the values of the queries are spread, for a single method.

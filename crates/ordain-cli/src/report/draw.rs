@@ -53,6 +53,8 @@ pub(super) struct Figure {
     pub(super) strands: Vec<(String, f64, String, String)>,
     /// Rows of a table next to it.
     pub(super) table: Vec<[String; 4]>,
+    /// Rows of the largest losses below it: the number of the unit, its id, both values and their difference.
+    pub(super) losses: Vec<(usize, [String; 4])>,
 }
 
 impl Figure {

@@ -9,7 +9,7 @@ pub(crate) mod questions;
 
 pub(crate) use ordain::answer::{Bin, Reliability};
 
-use charts::{choices, curves, differences, features, histogram, links, pictures, places, reliability};
+use charts::{choices, curves, differences, features, histogram, links, lists, pictures, places, reliability};
 use draw::*;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
@@ -84,6 +84,8 @@ pub(crate) struct Report {
     pub(crate) tests: Vec<TestPart>,
     /// Precision after questions about labels, by method and strategy.
     pub(crate) questions: Vec<questions::Curve>,
+    /// What the data hold, in words: a name and a value.
+    pub(crate) data: Vec<(String, String)>,
     /// Figures of others: NDCG by cut-off.
     pub(crate) published: Vec<(String, Vec<(usize, f64)>)>,
 }
@@ -103,6 +105,10 @@ pub(crate) struct MethodPart {
     pub(crate) curve: Vec<Cell>,
     /// The value of the watched metric for each test query, with the query's id; `None` where it was left out.
     pub(crate) per_query: Vec<(String, Option<f64>)>,
+    /// The first things of the list of each test unit, each with what is so of it; empty where there are none.
+    pub(crate) lists: Vec<Vec<(String, String)>>,
+    /// What was left to validation, and what it came to, one row per fold.
+    pub(crate) chosen: Vec<ChosenPart>,
     /// What was tried on validation, one entry per fold.
     pub(crate) choices: Vec<ChoicePart>,
     /// Strongest features of the model (of the first fold), by absolute weight, largest first: name and weight.
@@ -120,6 +126,29 @@ pub(crate) struct MethodPart {
     pub(crate) pictures: Vec<PicturePart>,
     /// Scores over the plane, of rankings by two features.
     pub(crate) plane: Option<PlanePart>,
+}
+
+/// The list that a method makes of one test unit.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct ListPart {
+    pub(crate) label: String,
+    pub(crate) lines: Vec<(String, String)>,
+}
+
+/// What validation chose in one fold.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct ChosenPart {
+    pub(crate) fold: usize,
+    /// The settings that were open, as they were taken.
+    pub(crate) settings: String,
+    /// The value of the metric of the choice, and its name.
+    pub(crate) value: Option<f64>,
+    pub(crate) metric: String,
+    /// How many candidates there were, on how many units, and how these were held out.
+    pub(crate) candidates: usize,
+    pub(crate) on: String,
+    /// Why the choice may be another with other data.
+    pub(crate) doubt: String,
 }
 
 /// A ranking function of two features (of the first fold).
@@ -231,7 +260,9 @@ pub(crate) struct TestPart {
 pub(crate) fn html(report: &Report) -> Result<String, minijinja::Error> {
     let mut templates = Environment::new();
     templates.add_template("report.html", include_str!("report.html"))?; // the name turns HTML escaping on
-    let per_query = differences(report).or_else(|| histogram(report));
+    let per_query = differences(report);
+    let listed = lists(report, per_query.as_ref());
+    let per_query = per_query.or_else(|| histogram(report));
     let sections = [
         curves(report),
         asked(report),
@@ -260,6 +291,9 @@ pub(crate) fn html(report: &Report) -> Result<String, minijinja::Error> {
         metrics => report.metrics.clone(),
         watched => report.watched.clone(),
         rows => report.methods.iter().map(|method| row(method, compared)).collect::<Vec<_>>(),
+        data => report.data.clone(),
+        lists => Serde(listed),
+        chosen => report.methods.iter().flat_map(chosen).collect::<Vec<_>>(),
         sections => Serde(sections.into_iter().flatten().collect::<Vec<_>>()),
         tests => report.tests.iter().map(test).collect::<Vec<_>>(),
     })
@@ -292,6 +326,23 @@ fn row(method: &MethodPart, compared: bool) -> Value {
         predict => method.predict_seconds.map(seconds),
         size => method.model_bytes.map(size),
     }
+}
+
+/// Rows of what validation chose for a method.
+fn chosen(method: &MethodPart) -> Vec<Value> {
+    let row = |part: &ChosenPart| {
+        context! {
+            label => method.label.as_str(),
+            fold => part.fold,
+            settings => part.settings.as_str(),
+            value => part.value.and_then(drawable).map(|value| minus(value, 4)),
+            metric => part.metric.as_str(),
+            candidates => part.candidates,
+            on => part.on.as_str(),
+            doubt => part.doubt.as_str(),
+        }
+    };
+    method.chosen.iter().map(row).collect()
 }
 
 /// `[0.40, 0.48]`, with more decimals where it is narrow; nothing where an end is not finite.
@@ -468,9 +519,10 @@ mod tests {
         };
         let page = html(&report).unwrap();
         assert!(page.contains("&lt;script&gt;"));
-        for never in ["<script", "http://", "https://", "src=", "href=", "url(", "@import"] {
+        for never in ["<script", "http://", "https://", "src=", "url(", "@import"] {
             assert!(!page.contains(never), "{never}");
         }
+        assert_eq!(page.matches("href=").count(), page.matches("href=\"#u").count(), "nothing leads out of the page");
         assert_eq!(page, html(&report).unwrap());
     }
 
@@ -482,8 +534,8 @@ mod tests {
         let page = html(&report((0..12).map(|m| method(&format!("{long}{m}"), &values(m * 13))).collect())).unwrap();
         // (choices have 20,000 points each here, which no run has; they are left out of the count)
         let bars = page.split("<h2>Query by query").nth(1).unwrap().split("<h2>").next().unwrap();
-        assert!(bars.matches("<rect").count() <= BARS + 2 && bars.len() < 100_000, "{}", bars.len());
-        assert!(bars.contains("Each bar is the mean of 50 neighbours."));
+        assert!(bars.matches("<rect").count() <= BARS + 2 && bars.len() < 200_000, "{}", bars.len());
+        assert!(bars.contains("Each bar is the mean of 556 neighbours."), "36 bars for each of eleven pairs");
         let styles: BTreeSet<String> = (0..36).map(style).collect();
         assert_eq!(styles.len(), 36);
     }
@@ -503,6 +555,43 @@ mod tests {
         assert_eq!(ticks, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         assert_eq!(number(1e-23), "1e−23");
         assert_eq!(short("abcdefghij", 5), "ab…ij");
+    }
+
+    #[test]
+    fn losses_lead_to_their_lists() {
+        let (mut a, mut b) = (method("a", &[0.5, 0.2, 0.4]), method("b", &[0.1, 0.3, 0.4]));
+        for (part, first) in [(&mut a, "d1"), (&mut b, "d2")] {
+            part.lists = vec![vec![(first.into(), "grade 2".into())]; 3];
+        }
+        let page = html(&report(vec![b.clone(), a.clone(), method("c", &[0.2, 0.2, 0.2])])).unwrap();
+        // the best stands first whatever the order
+        assert!(page.contains("a against b") && page.contains("a against c"), "{page}");
+        assert!(page.contains("<a href=\"#u1\">q1</a>") && page.contains("<h3 id=\"u1\">Query q1</h3>"));
+        assert!(page.contains("<li>d2 <span class=\"soft\">grade 2</span></li>"));
+        assert!(!page.contains("id=\"u0\""), "no loss, no list");
+        a.lists.clear();
+        b.lists.clear();
+        let bare = html(&report(vec![a, b])).unwrap();
+        assert!(!bare.contains("href=") && bare.contains("The largest losses of the best method"));
+    }
+
+    #[test]
+    fn choices_and_data_are_tables() {
+        let mut part = method("a", &[0.5, 0.2]);
+        part.chosen = vec![ChosenPart {
+            fold: 1,
+            settings: "scale=query lambda=1".into(),
+            value: Some(0.25),
+            metric: "map".into(),
+            candidates: 20,
+            on: "63 queries in 5 parts".into(),
+            doubt: String::new(),
+        }];
+        let mut whole = report(vec![part]);
+        whole.data = vec![("queries".into(), "63".into())];
+        let page = html(&whole).unwrap();
+        assert!(page.contains("<dt>queries</dt><dd>63</dd>"));
+        assert!(page.contains("scale=query lambda=1") && page.contains("20 on 63 queries in 5 parts"));
     }
 
     #[test]

@@ -238,7 +238,7 @@ impl Outcome<'_> {
         let first = &self.subjects[0];
         let mut document = json!({
             "task": "annotate", "model": first.name, "method": first.method, "questions": self.questions,
-            "count": self.count, "strategies": strategies(first), "items": self.items,
+            "count": self.count, "measure": "bep", "strategies": strategies(first), "items": self.items,
         });
         let Some(second) = self.subjects.get(1) else { return document };
         document["against"] = json!({"model": second.name, "method": second.method, "strategies": strategies(second)});
@@ -311,6 +311,7 @@ impl Outcome<'_> {
         } else {
             "the models are not told; precision counts the first k labels, k the true number"
         };
+        text += "measure: bep, the break-even precision (the share of right labels among the k best, k the true number of labels)\n";
         text += &format!("{} items; {number}\nintervals: 95 %, bootstrap over items", self.items);
         if !pairs.is_empty() {
             text += "; p: paired randomisation test; both are approximate and may disagree at the edge\n";

@@ -42,6 +42,7 @@ fn simulations_say_what_questions_are_worth() {
     let done = run("star", &["--against", &place.at("plain"), "--questions", "5,1,3", "--threads", "1"]);
     let json = done.json();
     has_fields(&json, &["task", "questions", "strategies", "items", "against", "saved", "differences", "count"]);
+    assert_eq!(json["measure"], "bep");
     assert_eq!((&json["task"], &json["count"], &json["items"]), (&"annotate".into(), &"oracle".into(), &80.into()));
     assert_eq!(json["questions"], serde_json::json!([0, 1, 3, 5]));
     for strategies in [&json["strategies"], &json["against"]["strategies"]] {

@@ -1,9 +1,9 @@
 //! One round of a method that annotates.
 
-use super::{Cut, Entry, Protocol, Round};
+use super::{Cut, Entry, LISTED, Listed, Protocol, Round};
 use crate::report::MethodPart;
 use anyhow::Result;
-use ordain::answer::{Reliability, curve_metrics};
+use ordain::answer::{Answers, LabelledItem, Reliability, Want, curve_metrics};
 use ordain::data::LabelSet;
 use ordain::method::{Annotate, Annotator, LabelPrediction, Trainer};
 use ordain::metric::calibration::Calibration;
@@ -58,6 +58,25 @@ impl Round for Annotate {
             None
         };
         Ok(MethodPart { core: model.core_names(), links: links(model), reliability, ..MethodPart::default() })
+    }
+
+    /// The labels that an item is given.
+    fn lists(model: &Annotator, on: &Ready<'_, Annotate>, units: &[u32]) -> Result<Vec<Listed>> {
+        let set = on.set();
+        let said = Annotate::predict(model, on, units, Want::default())?;
+        let list = |(&i, item): (&u32, LabelledItem)| {
+            let line = |label: String| {
+                let at = set.labels.iter().position(|own| *own == label).map_or(u32::MAX, |at| at as u32);
+                let what = match () {
+                    () if set.yes(i as usize).contains(&at) => "right",
+                    () if set.unknown(i as usize).contains(&at) => "not known",
+                    () => "wrong",
+                };
+                (label, what.to_owned())
+            };
+            item.chosen.into_iter().take(LISTED).map(line).collect()
+        };
+        Ok(units.iter().zip(said).map(list).collect())
     }
 
     fn labels(set: &LabelSet) -> usize {

@@ -1,6 +1,6 @@
 //! One round of a method that matches.
 
-use super::{Cut, Entry, Protocol, Round, Rounds, three};
+use super::{Cut, Entry, LISTED, Listed, Protocol, Round, Rounds, three};
 use crate::args::Compare;
 use crate::plan::Usage;
 use crate::report::MethodPart;
@@ -8,8 +8,8 @@ use crate::run::evaluate::{features, gains};
 use crate::screen::Screen;
 use crate::show::{measurable, pictures, warn_approximate};
 use anyhow::Result;
-use ordain::answer::Reliability;
-use ordain::data::{MatchReading, MatchSet, read_match_splits};
+use ordain::answer::{Answers, MatchedPair, MatchedProblem, Reliability, Want};
+use ordain::data::{MatchReading, MatchSet, Truth, read_match_splits};
 use ordain::method::{Match, Matcher, Sums};
 use ordain::metric::calibration::Calibration;
 use ordain::metric::{Evaluation, Metric};
@@ -72,6 +72,27 @@ impl Round for Match {
 
     fn labels(_: &MatchSet) -> usize {
         0
+    }
+
+    /// Matches, those that a person should look at first before the others.
+    fn lists(model: &Matcher, on: &Ready<'_, Match>, units: &[u32]) -> Result<Vec<Listed>> {
+        let said = Match::predict(model, on, units, Want::default())?;
+        let list = |(&p, mut own): (&u32, MatchedProblem)| {
+            let problem = on.set().problem(p as usize);
+            own.matches.sort_by_key(|pair| pair.check);
+            let line = |pair: MatchedPair| {
+                let ends = problem.find_left(&pair.left).ok().zip(problem.find_right(&pair.right).ok());
+                let edge = ends.and_then(|(left, right)| problem.find_edge(left, right));
+                let what = match edge.map(|edge| problem.truth[edge]) {
+                    Some(Truth::Yes) => "right",
+                    Some(Truth::No) => "wrong",
+                    _ => "not known",
+                };
+                (format!("{} – {}", pair.left, pair.right), what.to_owned())
+            };
+            own.matches.into_iter().take(LISTED).map(line).collect()
+        };
+        Ok(units.iter().zip(said).map(list).collect())
     }
 
     fn split_round(args: &Compare, how: &MatchReading) -> Result<Option<Rounds<Match>>> {

@@ -60,6 +60,8 @@ pub(super) trait Round: Show {
     }
     /// What a report shows of a model beside figures.
     fn part(model: &Self::Model, on: &Ready<'_, Self>, result: &Evaluation) -> Result<MethodPart>;
+    /// The first things that a model puts on the list of each unit, and what is so of them.
+    fn lists(model: &Self::Model, on: &Ready<'_, Self>, units: &[u32]) -> Result<Vec<Listed>>;
     /// The number of labels of a set.
     fn labels(set: &Self::Set) -> usize;
     /// The round that the column split of pairs says, of points.
@@ -67,6 +69,12 @@ pub(super) trait Round: Show {
         Ok(None)
     }
 }
+
+/// The first things of a list, each with what is so of it.
+pub(super) type Listed = Vec<(String, String)>;
+
+/// How many things of a list a report shows.
+pub(super) const LISTED: usize = 10;
 
 /// Where the rounds of a comparison come from.
 pub(super) enum Rounds<T: Task> {
@@ -119,6 +127,8 @@ pub(super) struct Entry {
     pictures: Vec<PicturePart>,
     /// Scores over the plane of two features, of the first round.
     plane: Option<PlanePart>,
+    /// The lists of the test units, where a report wants them.
+    lists: Vec<Listed>,
     /// What was replayed, by strategy.
     asked: Vec<questions::Asked>,
     /// The means of the fold means by each metric, for each seed; empty where there is one.
@@ -162,6 +172,8 @@ struct Comparison<'a> {
     load: f64,
     /// Figures of others.
     published: Vec<published::Published>,
+    /// What the data of the first round hold.
+    data: Vec<(String, String)>,
 }
 
 pub(super) fn run(args: &Compare, screen: &Screen) -> Result<()> {
@@ -248,7 +260,7 @@ fn compare<T: Round>(
         }
     }
     let folded = args.train.is_none();
-    let mut tested: Vec<String> = vec![];
+    let (mut tested, mut data): (Vec<String>, Vec<(String, String)>) = (vec![], vec![]);
     let mut more: Vec<Vec<Entry>> = entries.iter().map(|entry| entry.again(args.seeds)).collect();
     super::followed(screen, |watch| -> Result<()> {
         for (done, &name) in folds.iter().enumerate() {
@@ -262,6 +274,9 @@ fn compare<T: Round>(
                     (Cow::Owned(set), three(&parts))
                 }
             };
+            if protocol.pictures && data.is_empty() {
+                data = summary::<T>(&set, &fold)?;
+            }
             tested.extend(fold.test.iter().map(|&unit| set.name(unit as usize).into_owned()));
             let number = entries.len();
             for (m, ((entry, more), method)) in entries.iter_mut().zip(&mut more).zip(&methods).enumerate() {
@@ -313,6 +328,7 @@ fn compare<T: Round>(
         folded,
         load,
         published,
+        data,
     };
     if let Some(path) = &args.metrics.report {
         let html = crate::report::html(&show::report(&all))?;
@@ -325,6 +341,40 @@ fn compare<T: Round>(
         screen.data(&show::text(&all))?;
     }
     Ok(all.entries.iter().map(|entry| entry.result.mean(0)).collect())
+}
+
+/// What a set holds and how it was cut, as names and values for a report.
+fn summary<T: Round>(set: &T::Set, fold: &Fold) -> Result<Vec<(String, String)>> {
+    let [train, valid, test] = [&fold.train, &fold.valid, &fold.test].map(|units| units.len());
+    let cut = format!("{train} to train, {valid} to choose, {test} to test (in the first round)");
+    let mut all = vec![
+        (T::WORDS.unit[1].to_owned(), format!("{}: {cut}", set.len())),
+        (T::WORDS.row[1].into(), set.rows().to_string()),
+    ];
+    if T::WORDS.unit == T::WORDS.row {
+        all.pop();
+    }
+    all.push(("features".into(), set.columns().names.len().to_string()));
+    let Value::Object(facts) = serde_json::to_value(T::set_facts(set))? else { return Ok(all) };
+    let known = ["task", "unit", "units", "rows", "features"];
+    for (name, value) in facts.iter().filter(|(name, _)| !known.contains(&name.as_str())) {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => {
+                number.as_f64().filter(|x| x.fract() != 0.0).map_or(number.to_string(), |x| format!("{x:.4}"))
+            }
+            Value::Bool(yes) => if *yes { "yes" } else { "no" }.into(),
+            Value::Object(map) if map.values().all(|value| value.is_number() || value.is_string()) => {
+                let one = |(name, value): (&String, &Value)| {
+                    format!("{name}: {}", value.as_str().map_or(value.to_string(), str::to_owned))
+                };
+                map.iter().map(one).collect::<Vec<_>>().join(", ")
+            }
+            _ => continue,
+        };
+        all.push((name.replace('_', " "), text));
+    }
+    Ok(all)
 }
 
 /// The task of all methods; methods of two tasks cannot be compared.
@@ -495,6 +545,7 @@ impl Entry {
             places: None,
             pictures: vec![],
             plane: None,
+            lists: vec![],
             asked: vec![],
             seeds: vec![],
         }
@@ -540,6 +591,9 @@ impl Entry {
         self.fit += start.elapsed().as_secs_f64();
         let ready = fitted.model.prepare(&set)?;
         T::measure(self, &fitted, &ready, &cut, protocol)?;
+        if protocol.pictures {
+            self.lists.extend(T::lists(&fitted.model, &ready, cut.test)?);
+        }
         self.bytes = self.bytes.max(model_file::to_bytes(&fitted).len());
         self.trained.push(Trained::of(&fitted));
         Ok(())

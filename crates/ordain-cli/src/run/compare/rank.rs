@@ -1,6 +1,6 @@
 //! One round of a method that ranks.
 
-use super::{Cut, Entry, Protocol, Round, plane};
+use super::{Cut, Entry, LISTED, Listed, Protocol, Round, plane};
 use crate::plan::Measures;
 use crate::report::{MethodPart, PlacedDocument, PlacesPart};
 use crate::run::evaluate::{features, gains};
@@ -46,6 +46,17 @@ impl Round for Rank {
         let columns = &model.inputs.columns;
         let (features, gains) = (features(columns, model.score.weights()), gains(columns, &model.score));
         Ok(MethodPart { features, gains, ..MethodPart::default() })
+    }
+
+    fn lists(model: &Ranker, on: &Ready<'_, Rank>, units: &[u32]) -> Result<Vec<Listed>> {
+        let (set, scores) = (on.set(), model.scores_of(on, units)?);
+        let list = |&q: &u32| {
+            let mut rows: Vec<usize> = set.span(q as usize).collect();
+            rows.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
+            let line = |&row: &usize| (set.document(row).into_owned(), format!("grade {}", set.grades[row]));
+            rows.iter().take(LISTED).map(line).collect()
+        };
+        Ok(units.iter().map(list).collect())
     }
 
     fn labels(_: &RankSet) -> usize {

@@ -2,7 +2,7 @@
 
 use super::published::Published;
 use super::{Comparison, Entry, Trained, best_and_level};
-use crate::report::{ChoicePart, MethodPart, Report, TestPart};
+use crate::report::{ChoicePart, ChosenPart, MethodPart, Report, TestPart};
 use crate::run::evaluate::{cells, command_line, watched};
 use crate::screen::{assignments, four, table};
 use crate::show::left_out;
@@ -215,6 +215,13 @@ pub(super) fn report(all: &Comparison) -> Report {
             model_bytes: Some(entry.bytes),
             curve: entry.curve.as_ref().filter(|curve| !curve.values[0].is_empty()).map(cells).unwrap_or_default(),
             per_query: all.tested.iter().cloned().zip(entry.result.values[watched].iter().copied()).collect(),
+            lists: entry.lists.clone(),
+            chosen: all
+                .folds
+                .iter()
+                .zip(&entry.trained)
+                .filter_map(|(fold, trained)| chosen(*fold, trained, all))
+                .collect(),
             choices: all.folds.iter().zip(&entry.trained).filter_map(choice).collect(),
             features: entry.features.clone(),
             gains: entry.gains.clone(),
@@ -235,6 +242,7 @@ pub(super) fn report(all: &Comparison) -> Report {
             Holds::Problems => String::new(),
             _ => all.measures.convention.to_string(),
         },
+        data: all.data.clone(),
         units: all.tested.len(),
         skipped: entries.first().map_or(0, |e| e.result.skipped()),
         folds,
@@ -264,6 +272,29 @@ pub(super) fn report(all: &Comparison) -> Report {
             })
             .collect(),
     }
+}
+
+/// What validation chose in a fold, of methods that left something open.
+fn chosen(fold: usize, trained: &Trained, all: &Comparison) -> Option<ChosenPart> {
+    let by = trained.chosen.as_ref()?;
+    let open: Vec<&String> = by.candidates.iter().flat_map(|candidate| candidate.settings.keys()).collect();
+    let mut settings = trained.settings.clone();
+    settings.retain(|name, _| open.contains(&name));
+    let units = if by.units == 1 { all.words.unit[0] } else { all.words.unit[1] };
+    let how = by.parts.map_or("held out".to_owned(), |parts| format!("in {parts} parts"));
+    let doubts = [
+        by.edge.map(|_| "the best lambda is the last that was tried".to_owned()),
+        by.level.map(|[least, most]| format!("lambda {} to {} are level", short(least), short(most))),
+    ];
+    Some(ChosenPart {
+        fold,
+        settings: assignments(&settings),
+        value: by.taken(&trained.settings).map(|candidate| candidate.value),
+        metric: by.metric.clone(),
+        candidates: by.candidates.len(),
+        on: format!("{} {units} {how}", by.units),
+        doubt: doubts.into_iter().flatten().collect::<Vec<_>>().join("; "),
+    })
 }
 
 /// Lines of points by name.
