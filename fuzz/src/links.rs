@@ -7,7 +7,9 @@ use super::plain::matches as plain;
 use super::readers::allowed;
 use super::suite::{Check, Suite, clear, damage, ensure};
 use ordain::Result;
-use ordain::data::{Clicks, RankReading, RankSet, Records, Rules, read_rank, read_records};
+use ordain::data::{
+    Clicks, Foreign, ForeignTable, RankReading, RankSet, Records, Rules, read_foreign, read_rank, read_records,
+};
 use ordain::link::read_known;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -160,6 +162,78 @@ pub(crate) fn damaged_rules_json(suite: &mut Suite, inputs: usize) {
         ensure!(value.is_some_and(|value| value.is_object()), "what is no JSON was read", "{again}");
         ensure!(Rules::from_json(&again).is_ok_and(|same| same == *rules), "other rules", "{again}");
         ensure!(rules.pins.iter().all(|pin| pin.place > 0), "a place 0", "{again}");
+        Ok(())
+    });
+}
+
+/// A table by query and document: what stands under each name.
+fn cells_of(table: &ForeignTable) -> BTreeMap<(String, String, String), String> {
+    let mut out = BTreeMap::new();
+    for row in &table.rows {
+        for (name, cell) in table.header.iter().zip(row).skip(2).filter(|(_, cell)| !cell.is_empty()) {
+            out.insert((row[0].clone(), row[1].clone(), name.clone()), cell.clone());
+        }
+    }
+    out
+}
+
+/// Answers of a search engine.
+fn answers_of_search(suite: &mut Suite, inputs: usize, (seed, name, whole): (u64, &str, &str), from: Foreign) {
+    let read = |path: &Path| read_foreign(&[path.to_path_buf()], from, None);
+    tables(suite, inputs, (seed, name, whole), read, |table, text| {
+        let Some(truth) = plain::search(text, from == Foreign::Solr) else {
+            return Err(("what is wrong was read".into(), String::new()));
+        };
+        ensure!(table.header[..2] == ["qid", "docid"], "other columns", "{:?}", table.header);
+        let found = cells_of(table);
+        let same = found.len() == truth.len()
+            && found.iter().zip(&truth).all(|((key, cell), (other, value))| {
+                key == other && cell.parse::<f64>().is_ok_and(|x| x.total_cmp(value).is_eq())
+            });
+        ensure!(same, "other values", "{found:?}, not {truth:?}");
+        Ok(())
+    });
+}
+
+/// Feature logs of Elasticsearch.
+pub(crate) fn damaged_es_log(suite: &mut Suite, inputs: usize) {
+    let hit = |id: &str, x: &str| {
+        format!(r#"{{"_id":"{id}","fields":{{"_ltrlog":[{{"log":[{{"name":"x","value":{x}}},{{"name":"y"}}]}}]}}}}"#)
+    };
+    let answer = |q: &str, hits: &[String]| format!(r#"{{"qid":"{q}","hits":{{"hits":[{}]}}}}"#, hits.join(","));
+    let whole = [answer("a", &[hit("d1", "1.5"), hit("d2", "-3e2")]), answer("b", &[hit("d1", "0"), hit("7", "12")])];
+    answers_of_search(suite, inputs, (85, "log.json", &whole.join("\n")), Foreign::EsLog);
+}
+
+/// Features of Solr.
+pub(crate) fn damaged_solr(suite: &mut Suite, inputs: usize) {
+    let whole = "{\"responseHeader\":{\"params\":{\"q\":\"shoe\"}},\"response\":{\"docs\":[{\"id\":\"d1\",\"[features]\":\"x=1.5,y=2\"},\n{\"id\":4,\"[features]\":\"x=-1e3\"}]}}";
+    answers_of_search(suite, inputs, (86, "solr.json", whole), Foreign::Solr);
+}
+
+/// Edges of splink.
+pub(crate) fn damaged_splink(suite: &mut Suite, inputs: usize) {
+    let whole = "match_weight,unique_id_l,unique_id_r,gamma_name,gamma_born,bf_name,clerical_match_score\n5.5,a1,b1,3,1,9,1\n-2.5,a1,b2,0,-1,.1,0\n1.25,a2,b2,1,,2,\n7,a3,b3,3,1,90,.9\n";
+    let read = |path: &Path| read_foreign(&[path.to_path_buf()], Foreign::Splink, None);
+    tables(suite, inputs, (87, "splink.csv", whole), read, |table, text| {
+        let Some((names, rows)) = plain::splink(text) else {
+            return Err(("what is wrong was read".into(), String::new()));
+        };
+        let width = names.len();
+        ensure!(table.header[3..3 + width] == names[..], "other columns", "{:?}, not {names:?}", table.header);
+        ensure!(table.rows.len() == rows.len(), "other rows", "{} for {}", table.rows.len(), rows.len());
+        for (row, (ends, part, values, said)) in table.rows.iter().zip(&rows) {
+            ensure!(row[0] == *part && row[1..3] == ends[..], "another edge", "{row:?}, not {part} {ends:?}");
+            for (cell, value) in row[3..3 + width].iter().zip(values) {
+                let same = match value {
+                    None => cell.is_empty(),
+                    Some(value) => cell.parse::<f64>().is_ok_and(|x| x.total_cmp(value).is_eq()),
+                };
+                ensure!(same, "another value", "{cell} for {value:?}");
+            }
+            let told = row.get(3 + width).map_or("", String::as_str);
+            ensure!(told == *said, "another label", "{told:?}, not {said:?}");
+        }
         Ok(())
     });
 }

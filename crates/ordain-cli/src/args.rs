@@ -618,6 +618,19 @@ pub(crate) struct Convert {
     /// The files to read, joined in this order
     #[arg(required = true)]
     pub(crate) input: Vec<PathBuf>,
+    /// What wrote the files, where it was another program: its columns become those of a table
+    ///
+    /// es-log: answers of _search with a feature log (Learning to Rank for Elasticsearch and OpenSearch), one or one per line; solr: answers with [features]; each answer is one query, named by its member qid, of Solr else by q, else by its file. splink: predicted edges; comparisons (gamma_…) and match_weight become features, and a problem is what edges join
+    #[arg(long, value_enum, value_name = "PROGRAM", conflicts_with_all = ["queries", "missing", "label", "query", "id", "weight", "problem", "left", "right", "matched", "ignore", "features", "inputs", "point_features", "pairs"])]
+    pub(crate) from: Option<FromArg>,
+    /// With --from es-log or solr: the grades, as TREC qrels; a document that is not in them has grade 0
+    ///
+    /// With --from splink --labels FILE has them: unique_id_l, unique_id_r, clerical_match_score
+    #[arg(long, value_name = "FILE", requires = "from")]
+    pub(crate) qrels: Option<PathBuf>,
+    /// Write edges of matching for another program: splink (unique_id_l, unique_id_r, features, clerical_match_score)
+    #[arg(long, value_enum, value_name = "PROGRAM", conflicts_with_all = ["from", "queries", "missing"])]
+    pub(crate) to: Option<ToArg>,
     /// The file to write; its name says the format: .txt, .csv, .tsv or .qrels, of labels .arff, .csv, .tsv or .txt, of matching .csv or .tsv, then .gz or .zst to pack it
     pub(crate) output: PathBuf,
     #[command(flatten)]
@@ -651,6 +664,22 @@ pub(crate) struct Items {
     /// Count labels for --commonest and --at-most only in the first R items
     #[arg(long, value_name = "R", requires = "queries", help_heading = "Queries of items", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) among_first: Option<u32>,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq)]
+pub(crate) enum FromArg {
+    /// Feature logs of Elasticsearch and OpenSearch
+    EsLog,
+    /// Features of Solr
+    Solr,
+    /// Edges of splink
+    Splink,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq)]
+pub(crate) enum ToArg {
+    /// Edges for splink
+    Splink,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq)]

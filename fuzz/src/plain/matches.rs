@@ -4,6 +4,7 @@ use super::cells::{Cells, word};
 use crate::suite::{Check, ensure};
 use ordain::data::{CapRule, ExclusionRule, PinRule, Rules};
 use ordain::data::{Cloud, MatchSet, PointFeature, Problem, RankSet, Truth};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A problem with its features, edge by edge.
@@ -292,6 +293,125 @@ pub(crate) fn rules(text: &[u8]) -> Option<Rules> {
         }
     }
     (cells.marks_are_clear() && !out.is_empty()).then_some(out)
+}
+
+/// Features of answers of a search engine, by query, document and name; none where something is wrong.
+pub(crate) fn search(text: &[u8], solr: bool) -> Option<BTreeMap<(String, String, String), f64>> {
+    let said = |value: &Value| -> Option<String> {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Number(number) if !number.is_f64() => number.to_string(),
+            _ => return None,
+        };
+        let plain = text.trim() == text && !text.is_empty() && !text.chars().any(char::is_control);
+        plain.then_some(text)
+    };
+    let answers: Vec<Value> =
+        serde_json::Deserializer::from_slice(text).into_iter::<Value>().collect::<Result<_, _>>().ok()?;
+    let stem = if solr { "solr" } else { "log" };
+    let mut all = vec![];
+    for (n, answer) in answers.iter().enumerate() {
+        let list = if solr { &answer["response"]["docs"] } else { &answer["hits"]["hits"] };
+        let name = if answers.len() > 1 { format!("{stem}-{}", n + 1) } else { stem.to_owned() };
+        let of_solr = said(&answer["responseHeader"]["params"]["q"]).filter(|_| solr);
+        let query = said(&answer["qid"]).or(of_solr).unwrap_or(name);
+        for hit in list.as_array()? {
+            let id = said(&hit[if solr { "id" } else { "_id" }])?;
+            let mut features = vec![];
+            if solr {
+                let text = hit["[features]"].as_str().or(hit["features"].as_str())?;
+                let [between, is] = if text.contains('=') { [',', '='] } else { [';', ':'] };
+                for part in text.split(between).filter(|part| !part.is_empty()) {
+                    let at = part.rfind(is)?;
+                    let value: f64 = part[at + 1..].parse().ok()?;
+                    features.push((String::new(), part[..at].to_owned(), value.is_finite().then_some(value)?.into()));
+                }
+            } else {
+                for (log, list) in hit["fields"]["_ltrlog"].as_array()?.first()?.as_object()? {
+                    for feature in list.as_array()? {
+                        let value = match feature.get("value") {
+                            None | Some(Value::Null) => None,
+                            Some(value) => Some(value.as_f64()?),
+                        };
+                        features.push((log.clone(), feature["name"].as_str()?.to_owned(), value));
+                    }
+                }
+            }
+            all.push((query.clone(), id, features));
+        }
+    }
+    let logs: BTreeSet<&String> = all.iter().flat_map(|(.., features)| features).map(|(log, ..)| log).collect();
+    let mut out = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for (query, id, features) in &all {
+        if !seen.insert((query, id)) {
+            return None;
+        }
+        let mut own = BTreeSet::new();
+        for (log, name, value) in features {
+            let name = if logs.len() > 1 { format!("{log}.{name}") } else { name.clone() };
+            let meaning = ["qid", "docid", "weight", "label", ""].iter().any(|word| name.eq_ignore_ascii_case(word));
+            if meaning || name.trim() != name || !own.insert(name.clone()) {
+                return None;
+            }
+            out.extend(value.map(|value| ((query.clone(), id.clone(), name), value)));
+        }
+    }
+    (!all.is_empty()).then_some(out)
+}
+
+/// An edge of splink: its ends, its problem, its features and its label.
+type SplinkEdge = ([String; 2], String, Vec<Option<f64>>, &'static str);
+
+/// Edges of splink, with the names of their features.
+pub(crate) fn splink(text: &[u8]) -> Option<(Vec<String>, Vec<SplinkEdge>)> {
+    let cells = Cells::whole(text, b',')?;
+    let find = |name: &str| cells.head.iter().position(|own| own == name);
+    let (a, b, score) = (find("unique_id_l")?, find("unique_id_r")?, find("clerical_match_score"));
+    let sets = find("source_dataset_l").zip(find("source_dataset_r"));
+    let own: Vec<usize> = (0..cells.head.len())
+        .filter(|&j| cells.head[j].starts_with("gamma_") || cells.head[j] == "match_weight")
+        .collect();
+    if own.is_empty() || sets.is_some() {
+        return None; // data sets are not among the inputs
+    }
+    let names: Vec<String> = own.iter().map(|&j| cells.head[j].clone()).collect();
+    let mut edges = vec![];
+    for (_, row) in &cells.rows {
+        let ends = [word(&row[a]).filter(|id| !id.is_empty())?, word(&row[b]).filter(|id| !id.is_empty())?];
+        let mut values = vec![];
+        for &j in &own {
+            let value = if row[j].is_empty() { None } else { Some(cells.number(&row[j])?) };
+            values.push(value.filter(|x| !(cells.head[j].starts_with("gamma_") && (x + 1.0).abs() <= 0.0)));
+        }
+        let said = match score.map(|j| &row[j]).filter(|cell| !cell.is_empty()) {
+            None => "",
+            Some(cell) => {
+                let score = cells.number(cell).filter(|score| (0.0..=1.0).contains(score))?;
+                if score >= 0.5 { "1" } else { "0" }
+            }
+        };
+        if ends[0] == ends[1] {
+            return None;
+        }
+        edges.push((ends, values, said));
+    }
+    // parts grow until nothing changes
+    let mut part: BTreeMap<String, String> =
+        edges.iter().flat_map(|(ends, ..)| ends).map(|id| (id.clone(), id.clone())).collect();
+    loop {
+        let before = part.clone();
+        for (ends, ..) in &edges {
+            let least = part[&ends[0]].clone().min(part[&ends[1]].clone());
+            ends.iter().for_each(|id| drop(part.insert(id.clone(), least.clone())));
+        }
+        if part == before {
+            break;
+        }
+    }
+    let rows: Vec<SplinkEdge> =
+        edges.into_iter().map(|(ends, values, said)| (ends.clone(), part[&ends[0]].clone(), values, said)).collect();
+    (cells.marks_are_clear() && !rows.is_empty()).then_some((names, rows))
 }
 
 /// Preferences: stored rows of winner and loser, with the sums of their weights.

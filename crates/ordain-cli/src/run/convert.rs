@@ -1,12 +1,15 @@
 //! `ordain convert`.
 
 use super::{check_not_input, check_output, files, queries};
-use crate::args::Convert;
+use crate::args::{Convert, FromArg, ToArg};
 use crate::plan::{self, Usage};
 use crate::screen::Screen;
 use crate::show::{Given, Show};
 use anyhow::Result;
-use ordain::data::{Holds, PointFeature, is_frames, write_contexts};
+use ordain::data::{
+    Foreign, ForeignTable, Holds, MatchReading, Missing, PointFeature, is_frames, is_table, read_foreign,
+    write_contexts, write_splink,
+};
 use ordain::method::{Annotate, Match, Rank};
 use ordain::task::{DataSet, Task};
 use serde_json::{Map, Value};
@@ -14,7 +17,13 @@ use std::path::Path;
 
 pub(super) fn run(args: &Convert, screen: &Screen) -> Result<()> {
     check_output(&args.output)?;
-    check_not_input(&args.output, args.input.iter().chain(&args.points.pairs))?;
+    check_not_input(&args.output, args.input.iter().chain(&args.points.pairs).chain(&args.qrels))?;
+    if let Some(from) = args.from {
+        return foreign(args, from, screen);
+    }
+    if let Some(ToArg::Splink) = args.to {
+        return for_splink(args, screen);
+    }
     if let Some(what) = &args.items.queries {
         plan::check_convert(args, Annotate::WORDS)?;
         return queries::run(args, what, screen);
@@ -27,6 +36,64 @@ pub(super) fn run(args: &Convert, screen: &Screen) -> Result<()> {
         };
     }
     if holds(Holds::Items) { convert::<Annotate>(args, screen) } else { convert::<Rank>(args, screen) }
+}
+
+/// Makes a table of files of another program.
+fn foreign(args: &Convert, from: FromArg, screen: &Screen) -> Result<()> {
+    let labels = args.reading.labels.as_deref().map(Path::new);
+    let (program, beside) = match (from, args.qrels.as_deref(), labels) {
+        (FromArg::Splink, Some(_), _) => {
+            return Err(Usage("--qrels is for --from es-log and solr; of splink --labels FILE has them".into()).into());
+        }
+        (FromArg::EsLog | FromArg::Solr, _, Some(_)) => {
+            return Err(Usage("--labels is for --from splink; of search engines --qrels FILE has grades".into()).into());
+        }
+        (FromArg::EsLog, qrels, None) => (Foreign::EsLog, qrels),
+        (FromArg::Solr, qrels, None) => (Foreign::Solr, qrels),
+        (FromArg::Splink, None, labels) => (Foreign::Splink, labels),
+    };
+    if args.output.as_os_str() != "-" && !is_table(&args.output) {
+        return Err(Usage("--from makes a table: give the output the ending .csv or .tsv".into()).into());
+    }
+    let table = read_foreign(&args.input, program, beside)?;
+    table.write(&args.output)?;
+    let ForeignTable { rows, missing, unjudged, .. } = &table;
+    if screen.json && args.output.as_os_str() != "-" {
+        let numbers = [("rows", rows.len()), ("missing", *missing), ("unjudged", *unjudged)];
+        let mut answer: Map<String, Value> =
+            numbers.into_iter().map(|(name, number)| (name.to_owned(), number.into())).collect();
+        answer.insert("output".into(), args.output.display().to_string().into());
+        screen.answer(&answer)?;
+    }
+    if *missing > 0 {
+        let cure = if program == Foreign::Splink { "" } else { "; --missing zero counts them 0, as engines do" };
+        screen.say(&format!("note: {missing} features have no value{cure}"));
+    }
+    if *unjudged > 0 {
+        screen.say(&match program {
+            Foreign::Splink => format!("note: {unjudged} labels are of pairs that are no edges"),
+            _ => format!("note: {unjudged} documents have no judgement: their grade is 0"),
+        });
+    }
+    screen.say(&format!("wrote {} rows to {}", rows.len(), args.output.display()));
+    Ok(())
+}
+
+/// Writes edges of matching for splink.
+fn for_splink(args: &Convert, screen: &Screen) -> Result<()> {
+    plan::check_convert(args, Match::WORDS)?;
+    let given = Given::new(&args.reading, &args.columns, &args.points);
+    let how = MatchReading { missing: Missing::Keep, ..<Match as Show>::reading(&given)? };
+    let (set, _) = files::read::<Match>(std::slice::from_ref(&args.input), &how, "--to splink", &given)?;
+    files::say_columns(set.columns(), &given, screen)?;
+    screen.allow_data()?;
+    write_splink(&set, &args.output)?;
+    if screen.json && args.output.as_os_str() != "-" {
+        let answer = [("rows", Value::from(set.rows())), ("output", args.output.display().to_string().into())];
+        screen.answer(&answer.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>())?;
+    }
+    screen.say(&format!("wrote {} edges to {}", set.rows(), args.output.display()));
+    Ok(())
 }
 
 fn convert<T: Show>(args: &Convert, screen: &Screen) -> Result<()> {

@@ -15,6 +15,7 @@ mod export;
 mod faults;
 mod files;
 mod fit;
+mod foreign;
 mod formats;
 mod gates;
 mod golden;

@@ -19,6 +19,7 @@ mod diagonals;
 mod document_links;
 mod edge_kernels;
 mod export;
+mod foreign;
 mod hinge;
 mod interrupts;
 mod label_choices;

@@ -70,6 +70,16 @@ pub fn read_run(run: &Path, qrels: &Path) -> Result<Run> {
     Ok(Run { not_run: all - queries.len(), not_judged: strangers.len(), queries })
 }
 
+/// The grades of `query 0 document grade` lines, by query and document.
+pub(in crate::data) fn read_grades(qrels: &Path) -> Result<HashMap<(String, String), f64>> {
+    let mut grades = HashMap::new();
+    lines(qrels, 4, 4, "query 0 document grade", |words, number| {
+        let grade = number(3, "a grade")?;
+        Ok(grades.insert((words[0].to_owned(), words[2].to_owned()), grade).is_none())
+    })?;
+    Ok(grades)
+}
+
 type Number<'a> = &'a dyn Fn(usize, &str) -> Result<f64>;
 
 /// Calls `take` with the words of each line; it answers whether the document is new in its query.
