@@ -196,7 +196,6 @@ fn weights_of_queries_are_copies_of_them() {
         "ranksvm[scale=none,lambda=0.1,tol=1e-8]",
         "ranknet[scale=none,lambda=0.1,tol=1e-8]",
         "rankboost[rounds=6,weight=query]",
-        "frank[rounds=4]",
     ] {
         let (a, b) = (fit(method, &weighted).unwrap(), fit(method, &copied).unwrap());
         let (a, b) = (scores(&a, &set), scores(&b, &set));
