@@ -49,16 +49,20 @@ _Path: TypeAlias = str | os.PathLike[str]
 
 __all__ = [
     "Annotator",
+    "Block",
     "FormatError",
     "Matcher",
     "Ranker",
     "RuleBook",
+    "Shard",
     "__version__",
     "coarse_columns",
+    "fit_away",
     "fit_labels",
     "fit_match",
     "fit_rank",
     "from_bytes",
+    "layouts",
     "linear_assignment",
     "link",
     "load",
@@ -247,6 +251,56 @@ class Matcher:
     def explain(self, data: _Edges, above: int, below: int) -> list[_Reason]: ...
     def answers(self, data: _Edges, top: int | None, threads: int | None) -> list[str]: ...
 
+@final
+class Block:
+    @staticmethod
+    def read(path: _Path, columns: dict[str, Any], missing: str, threads: int | None) -> Block: ...
+    @staticmethod
+    def of_rows(
+        x: _Rows,
+        names: _Names,
+        y: _Doubles,
+        qid: _Ids,
+        weight: _Doubles | None,
+        roles: dict[str, Any],
+        missing_: str,
+    ) -> Block: ...
+    @staticmethod
+    def of_state(
+        x: _Rows,
+        grades: _Doubles,
+        sizes: _Ints,
+        names: list[str],
+        weights: _Doubles | None,
+        columns: str,
+        input: list[int],
+        documents: list[str] | None,
+    ) -> Block: ...
+    def columns(self) -> str: ...
+    def outline(self) -> tuple[_Ints, np.ndarray[Any, np.dtype[np.uint64]]]: ...
+    def query(self, q: int) -> str: ...
+    def about(self) -> tuple[bool, bool, bool, int]: ...
+    def part(self, from_: int, to: int) -> Block: ...
+    def state(self) -> tuple[Any, _Doubles, _Ints, list[str], _Doubles | None, str, list[int], list[str] | None]: ...
+
+@final
+class Shard:
+    def __new__(cls, block: Block, fragments: Sequence[tuple[Block, int]], plan: str) -> Shard: ...
+    def answer(self, common: bytes, own: bytes, threads: int | None) -> bytes: ...
+    def transformed(self, by: bytes, threads: int | None) -> Shard: ...
+
+def layouts(columns: str, sizes: Sequence[_Ints]) -> list[tuple[int, int, str, list[tuple[int, int, int]]]]: ...
+def fit_away(
+    name: str,
+    settings: _Settings,
+    columns: str,
+    sizes: _Ints,
+    weighted: bool,
+    runs: Sequence[tuple[int, int]],
+    valid_from: int | None,
+    run: _Run,
+    pool: Any,
+) -> tuple[Ranker, BaseException | None]: ...
 def fit_rank(
     name: str,
     settings: _Settings,

@@ -35,7 +35,7 @@ pub(crate) enum Index<'py> {
 type Coded<'py> = (Bound<'py, PyArray1<i64>>, Vec<String>);
 
 /// Features without a copy, but for sparse ones that are to be dense.
-fn table<'py>(py: Python<'py>, features: Features, sparse: bool) -> PyResult<Table<'py>> {
+pub(crate) fn table<'py>(py: Python<'py>, features: Features, sparse: bool) -> PyResult<Table<'py>> {
     let (rows, cols) = (features.rows(), features.cols());
     let dense = |values: Vec<f32>| Ok(Table::Dense(values.into_pyarray(py).reshape([rows, cols])?));
     match features {
@@ -68,7 +68,7 @@ fn names(columns: &Columns) -> Option<Vec<String>> {
 }
 
 /// What to read gaps as, and what to fill them with; `nan` leaves them.
-fn gaps(missing: &str) -> PyResult<(Missing, Option<Missing>)> {
+pub(crate) fn gaps(missing: &str) -> PyResult<(Missing, Option<Missing>)> {
     match missing {
         "nan" => Ok((Missing::Mean, None)),
         "error" | "zero" | "mean" | "indicator" => {

@@ -133,7 +133,7 @@ impl AsRef<[f32]> for Array {
 }
 
 /// Features, dense ones without a copy, and the cells that are no numbers yet.
-fn features(rows: &Rows<'_>) -> PyResult<(Features, Option<Cells>)> {
+pub(crate) fn features(rows: &Rows<'_>) -> PyResult<(Features, Option<Cells>)> {
     let features = match rows {
         Rows::Mixed(numbers, cells) => return mixed(numbers, cells).map(|(features, cells)| (features, Some(cells))),
         Rows::Dense(array) => {

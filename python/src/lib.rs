@@ -10,6 +10,7 @@ mod matches;
 mod metric;
 mod model;
 mod rank;
+mod remote;
 mod star;
 mod structure;
 mod work;
@@ -22,6 +23,13 @@ pyo3::create_exception!(ordain, FormatError, PyValueError, "A file or its text i
 /// An error of the library, with options written as arguments.
 fn raised(error: ordain::Error) -> PyErr {
     use ordain::Error;
+    let error = match error {
+        Error::Outside(said) => match said.downcast::<PyErr>() {
+            Ok(error) => return *error,
+            Err(said) => Error::Outside(said),
+        },
+        error => error,
+    };
     let text = match &error {
         Error::Advised { error, way } if way.option == "folds" => error.to_string(), // there is no such argument
         Error::Advised { error, way } if way.option == "links" => format!("{error}; links= {}", way.effect), // it is no file here
@@ -63,6 +71,8 @@ mod _ordain {
     use super::model::{from_bytes, load, methods, settings};
     #[pymodule_export]
     use super::rank::{Ranker, RuleBook, fit_rank};
+    #[pymodule_export]
+    use super::remote::{Block, Shard, fit_away, layouts};
     #[pymodule_export]
     use super::star::{star_argmax, star_marginals, star_ranking, star_ranking_forced, star_ranking_marginals};
     #[pymodule_export]

@@ -108,6 +108,16 @@ pub(crate) struct Run<'py> {
 }
 
 impl Run<'_> {
+    /// The rules of the metric.
+    pub(crate) fn convention(&self) -> PyResult<Convention> {
+        self.convention.parse().map_err(raised)
+    }
+
+    /// What missing values mean, by its name.
+    pub(crate) fn missing_name(&self) -> &str {
+        &self.missing
+    }
+
     /// What missing values mean.
     pub(crate) fn missing(&self) -> PyResult<Missing> {
         missing(&self.missing)
@@ -123,7 +133,7 @@ impl Run<'_> {
         validates: bool,
     ) -> PyResult<(Fitted<T>, Option<PyErr>)> {
         let by = self.choose_by.as_deref().map(|name| chosen_metric(name, T::WORDS)).transpose()?;
-        let convention: Convention = self.convention.parse().map_err(raised)?;
+        let convention = self.convention()?;
         let all = set.all();
         let (train, valid) = all.split_at(first.min(all.len()));
         let (refit, seed, missing) = (self.refit, self.seed, self.missing()?);

@@ -142,6 +142,9 @@ pub enum Error {
         /// The way out.
         way: Way,
     },
+    /// What somebody outside of the library said, of whom it asked something.
+    #[error("{0}")]
+    Outside(Box<dyn std::error::Error + Send + Sync>),
     /// The work was stopped before there was anything to return.
     #[error("interrupted")]
     Interrupted,

@@ -10,6 +10,7 @@
 //! A shard is a run of pieces. It gives the [`Node`]s that [`cover`] its run, and [`merge`] adds those of all shards.
 
 use rayon::join;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -37,7 +38,7 @@ const ALONE: usize = 1024;
 /// assert_eq!((pieces.len(), pieces.units(0), pieces.rows(0)), (2, 0..2, 0..10));
 /// assert_eq!((pieces.of(1), pieces.of(2)), (0, 1));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pieces {
     /// The first unit of each piece, and their number.
     units: Vec<usize>,
@@ -74,6 +75,23 @@ impl Pieces {
         let starts: Vec<usize> = (0..items).step_by(least).chain([items]).collect();
         let starts = if items == 0 { vec![0] } else { starts };
         Self { units: starts.clone(), rows: starts }
+    }
+
+    /// The same cut as a part of the set sees it: the part has these units, and these rows of theirs, and counts both from 0. Pieces keep
+    /// their numbers; those outside are empty.
+    ///
+    /// ```
+    /// use ordain::pieces::Pieces;
+    /// let whole = Pieces::new(&[0, 9, 20, 31, 300], 10);
+    /// let part = whole.within(2..4, 20..300); // the last two queries
+    /// assert_eq!((part.units(1), part.units(2), part.units(3)), (0..0, 0..1, 1..2));
+    /// assert_eq!((part.rows(3), part.of(1)), (11..280, 3));
+    /// ```
+    pub fn within(&self, units: Range<usize>, rows: Range<usize>) -> Self {
+        let inside = |all: &[usize], of: &Range<usize>| {
+            all.iter().map(|start| (*start).clamp(of.start, of.end) - of.start).collect()
+        };
+        Self { units: inside(&self.units, &units), rows: inside(&self.rows, &rows) }
     }
 
     /// Number of pieces.
@@ -243,6 +261,27 @@ pub fn merge<T: Send>(mut nodes: Vec<Node<T>>, add: impl Fn(T, T) -> T + Sync) -
     let mut sums: Vec<(usize, Option<T>)> =
         nodes.into_iter().map(|node| (node.at << node.level, Some(node.sum))).collect();
     of(&mut sums, &add)
+}
+
+/// The sums of the nodes that [`cover`] a run of pieces, of leaves that ascend by `number`: what a shard has to say.
+///
+/// # Errors
+///
+/// That of the first leaf that failed.
+pub fn nodes<L: Send, T: Send, E: Send>(
+    leaves: &mut [L],
+    run: Range<usize>,
+    number: &(impl Fn(&L) -> usize + Sync),
+    leaf: &(impl Fn(&mut L) -> Result<T, E> + Sync),
+    add: &(impl Fn(T, T) -> T + Sync),
+) -> Result<Vec<Node<T>>, E> {
+    let mut all = vec![];
+    for (level, at) in cover(run) {
+        let before = |piece: usize| leaves.partition_point(|leaf| number(leaf) < piece);
+        let of = before(at << level)..before((at + 1) << level);
+        all.extend(tree(&mut leaves[of], number, leaf, add)?.map(|sum| Node { level, at, sum }));
+    }
+    Ok(all)
 }
 
 /// Two or more leaves cut where the smallest node that has them all is cut: at the highest bit in which the first and the last number differ.

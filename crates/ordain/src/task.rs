@@ -29,7 +29,7 @@ pub use facts::{AutoChoice, Candidate, Chosen, Edge, Facts, TriedMethod};
 pub use journal::Journal;
 pub use ready::{Inputs, Ready};
 pub use training::{Fitted, Training};
-pub(crate) use training::{Rounds, both};
+pub(crate) use training::{Rounds, WIDE, both};
 
 use crate::error::{Error, Result};
 use crate::features::Steps;
@@ -273,6 +273,13 @@ pub struct Transformed {
     given: Option<[String; 2]>,
     /// Whether nothing was done, because there are cells that are no numbers.
     has_cells: bool,
+}
+
+impl Transformed {
+    /// That columns were transformed in this way where the rows are, and what they looked like before.
+    pub(crate) fn elsewhere(looks: (Transforms, Ranges)) -> Self {
+        Self { looks, given: None, has_cells: false }
+    }
 }
 
 /// Refuses a training that a method cannot learn from.

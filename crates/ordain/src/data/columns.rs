@@ -241,17 +241,21 @@ pub(super) fn fill(features: &mut Features, means: Option<&[f32]>) {
     }
 }
 
-/// A digest of a set: that of its head and of the digests of its pieces, which are made on all threads.
-pub(super) fn digest(pieces: &Pieces, head: &[u8], piece: impl Fn(usize, &mut blake3::Hasher) + Sync) -> String {
+/// The digests of a run of pieces, made on all threads.
+pub(super) fn piece_digests(run: Range<usize>, piece: impl Fn(usize, &mut blake3::Hasher) + Sync) -> Vec<[u8; 32]> {
     let own = |p: usize| {
         let mut hash = blake3::Hasher::new();
         piece(p, &mut hash);
         *hash.finalize().as_bytes()
     };
-    let all: Vec<[u8; 32]> = (0..pieces.len()).into_par_iter().map(own).collect();
+    run.into_par_iter().map(own).collect()
+}
+
+/// A digest of a set: that of its head and of the digests of its pieces.
+pub(super) fn digest(head: &[u8], pieces: &[[u8; 32]]) -> String {
     let mut hash = blake3::Hasher::new();
     hash.update(&(head.len() as u64).to_le_bytes()).update(head);
-    all.iter().for_each(|own| {
+    pieces.iter().for_each(|own| {
         hash.update(own);
     });
     hash.finalize().to_hex().to_string()

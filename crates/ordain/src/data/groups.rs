@@ -11,6 +11,8 @@ pub struct Groups<'a> {
     /// One row each.
     pub features: &'a Features,
     bounds: &'a [usize],
+    /// How the whole set is cut, of which these are a part.
+    whole: Option<&'a Pieces>,
     /// Pairs of rows of one group that are linked, with their features.
     pub pairs: Option<&'a DocumentPairs>,
 }
@@ -18,7 +20,7 @@ pub struct Groups<'a> {
 impl<'a> Groups<'a> {
     /// The rows `bounds[g]..bounds[g + 1]` as group `g`.
     pub fn new(features: &'a Features, bounds: &'a [usize]) -> Self {
-        Self { features, bounds, pairs: None }
+        Self { features, bounds, whole: None, pairs: None }
     }
 
     /// Number of groups.
@@ -38,7 +40,7 @@ impl<'a> Groups<'a> {
 
     /// How the groups are cut for sums over all of them.
     pub fn pieces(&self) -> Pieces {
-        Pieces::new(self.bounds, self.features.cols())
+        self.whole.cloned().unwrap_or_else(|| Pieces::new(self.bounds, self.features.cols()))
     }
 
     /// The same groups of other rows.
@@ -48,12 +50,12 @@ impl<'a> Groups<'a> {
 
     /// Group `g` alone, as group 0; its rows keep their numbers.
     pub fn one(self, g: usize) -> Self {
-        Self { bounds: &self.bounds[g..g + 2], ..self }
+        Self { bounds: &self.bounds[g..g + 2], whole: None, ..self }
     }
 }
 
 impl<'a> From<&'a RankSet> for Groups<'a> {
     fn from(set: &'a RankSet) -> Self {
-        Self { features: &set.features, bounds: &set.bounds, pairs: set.pairs() }
+        Self { features: &set.features, bounds: &set.bounds, whole: set.whole(), pairs: set.pairs() }
     }
 }

@@ -50,8 +50,8 @@ pub use matches::{
 };
 pub use notes::{LONGEST_LINE, Note, max_line, set_max_line, take_notes};
 pub use rank::{
-    CapRule, ClickFacts, Clicks, DocumentPairs, ExclusionRule, PinRule, PreferenceFacts, Preferences, RankReading,
-    RankSet, Rules, check_ids, read, read_parts, read_rank, read_scores, resample, trec, write,
+    CapRule, ClickFacts, Clicks, DocumentPairs, ExclusionRule, PinRule, Place, PreferenceFacts, Preferences,
+    RankReading, RankSet, Rules, check_ids, read, read_parts, read_rank, read_scores, resample, trec, write,
 };
 pub use records::{Records, RowWriter, read_records, write_records, write_rows};
 pub use set::DataSet;

@@ -6,7 +6,7 @@
 use super::Groups;
 use crate::error::{Error, Result};
 use crate::matrix::Features;
-use crate::pieces::{self, Pieces, add_up, tree};
+use crate::pieces::{self, Node, Pieces, add_up, tree};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -254,6 +254,32 @@ impl Totals {
         self.count.iter_mut().zip(other.count).for_each(|(a, b)| *a += b);
         Self { sum: add_up(self.sum, other.sum), ..self }
     }
+
+    /// What is known of the columns after the first pass over `n` rows.
+    fn spreads(totals: Option<Self>, columns: usize, n: usize) -> Vec<Spread> {
+        let Some(Self { sum, low, high, count }) = totals else { return vec![Spread::NONE; columns] };
+        let of = |j: usize| {
+            let count = if count.is_empty() { n } else { count[j] };
+            let mut spread = Spread { sum: sum[j], low: low[j], high: high[j], count, ..Spread::NONE };
+            spread.settle(n);
+            spread
+        };
+        (0..columns).map(of).collect()
+    }
+
+    /// As numbers, to be sent.
+    fn numbers(&self) -> Vec<f64> {
+        let single = self.low.iter().chain(&self.high).map(|&x| f64::from(x));
+        self.sum.iter().copied().chain(single).chain(self.count.iter().map(|&n| n as f64)).collect()
+    }
+
+    /// Read back.
+    fn read(numbers: &[f64], columns: usize) -> Self {
+        let part = |k: usize| numbers.chunks(columns.max(1)).nth(k).unwrap_or_default();
+        let single = |k: usize| part(k).iter().map(|&x| x as f32).collect();
+        let count = part(3).iter().map(|&n| n as usize).collect();
+        Self { sum: part(0).to_vec(), low: single(1), high: single(2), count }
+    }
 }
 
 /// The squares about the means over some rows.
@@ -280,18 +306,54 @@ fn squares(features: &Features, runs: &[Range<usize>], mean: &[f64]) -> Vec<f64>
     out
 }
 
+/// What parts of a set say of their columns, for [`Affine::of_parts`]: two passes, whose nodes are merged by [`Self::add`] and [`add_up`].
+pub(crate) struct Parts;
+
+impl Parts {
+    /// The first pass over some queries of a run of pieces: sums, least and largest values, and of sparse sets how many are stored.
+    pub(crate) fn totals(set: Groups, units: &[u32], run: Range<usize>) -> Vec<Node<Vec<f64>>> {
+        let mut runs = set.pieces().row_runs(units.iter().map(|&q| set.span(q as usize)));
+        let leaf = |run: &mut pieces::Rows| Ok::<_, ()>(Totals::of(set.features, &run.1));
+        let all = pieces::nodes(&mut runs, run, &|run| run.0, &leaf, &Totals::add).unwrap_or_default();
+        all.into_iter().map(|Node { level, at, sum }| Node { level, at, sum: sum.numbers() }).collect()
+    }
+
+    /// Totals of two runs.
+    pub(crate) fn add(columns: usize) -> impl Fn(Vec<f64>, Vec<f64>) -> Vec<f64> + Sync {
+        move |a, b| Totals::read(&a, columns).add(Totals::read(&b, columns)).numbers()
+    }
+
+    /// The means over `n` rows.
+    pub(crate) fn means(totals: Option<&[f64]>, columns: usize, n: usize) -> Vec<f64> {
+        Totals::spreads(totals.map(|all| Totals::read(all, columns)), columns, n).iter().map(|s| s.mean).collect()
+    }
+
+    /// The second pass: squares about the means.
+    pub(crate) fn squares(set: Groups, units: &[u32], run: Range<usize>, means: &[f64]) -> Vec<Node<Vec<f64>>> {
+        let mut runs = set.pieces().row_runs(units.iter().map(|&q| set.span(q as usize)));
+        let leaf = |run: &mut pieces::Rows| Ok::<_, ()>(squares(set.features, &run.1, means));
+        pieces::nodes(&mut runs, run, &|run| run.0, &leaf, &add_up).unwrap_or_default()
+    }
+}
+
+impl Affine {
+    /// What [`Self::standard`] finds over `n` rows, by what all parts of the set said.
+    pub(crate) fn of_parts(totals: Option<&[f64]>, squares: Option<&[f64]>, columns: usize, n: usize) -> Self {
+        let mut spread = Totals::spreads(totals.map(|all| Totals::read(all, columns)), columns, n);
+        spread.iter_mut().zip(squares.unwrap_or_default()).for_each(|(s, &square)| s.square = square);
+        let (offset, factor) = spread.iter().map(|s| s.standard(n)).unzip();
+        Self { offset, factor }
+    }
+}
+
 /// The same as [`spreads`] for every column over `n` rows of many pieces, on all threads.
 fn column_spreads(features: &Features, runs: &mut [pieces::Rows], n: usize) -> Vec<Spread> {
     let totals = tree(runs, &|run| run.0, &|run| Ok::<_, ()>(Totals::of(features, &run.1)), &Totals::add);
-    let Ok(Some(Totals { sum, low, high, count })) = totals else { return vec![Spread::NONE; features.cols()] };
-    let mut spread: Vec<Spread> = (0..features.cols())
-        .map(|j| {
-            let count = if count.is_empty() { n } else { count[j] };
-            let mut spread = Spread { sum: sum[j], low: low[j], high: high[j], count, ..Spread::NONE };
-            spread.settle(n);
-            spread
-        })
-        .collect();
+    let totals = totals.ok().flatten();
+    if totals.is_none() {
+        return vec![Spread::NONE; features.cols()];
+    }
+    let mut spread = Totals::spreads(totals, features.cols(), n);
     let mean: Vec<f64> = spread.iter().map(|s| s.mean).collect();
     let square = tree(runs, &|run| run.0, &|run| Ok::<_, ()>(squares(features, &run.1, &mean)), &add_up);
     let square = square.ok().flatten().unwrap_or_default();
@@ -429,7 +491,7 @@ mod tests {
     use super::*;
     use crate::cases::cases;
     use crate::matrix::{Csr, Matrix};
-    use crate::pieces::{Node, merge};
+    use crate::pieces::merge;
     use proptest::prelude::*;
 
     /// The slow twin: row after row and piece after piece on one thread, column by column.

@@ -8,7 +8,7 @@
 //! quantile:  F(x) − F(0)                       F the share of training rows below x (ties by half), between knots a line
 //! ```
 
-use crate::data::ranges::{Ranges, of_runs};
+use crate::data::ranges::{KEPT, Ranges, SHARES, of_runs};
 use crate::error::{Error, Result};
 use crate::matrix::Features;
 use crate::matrix::runs::{self, Run, key, merge, value};
@@ -162,12 +162,12 @@ impl Transforms {
         if how == Transform::None {
             return Self::default();
         }
-        Self::new(runs::columns(features, rows, |_, runs| column(how, runs)))
+        Self::new(runs::columns(features, rows, |_, runs| column(how, runs, false)))
     }
 
     /// The same, with the ranges of all columns, which are learned from the same sorted values; the rows are those of so many units.
     pub(crate) fn learn_with_ranges(how: Transform, features: &Features, rows: &[u32], units: usize) -> (Self, Ranges) {
-        let both = runs::columns(features, rows, |_, runs| (column(how, runs), of_runs(runs)));
+        let both = runs::columns(features, rows, |_, runs| of_values(how, runs));
         let (columns, ranges) = both.into_iter().unzip();
         (Self::new(columns), Ranges::new(units, ranges))
     }
@@ -221,18 +221,122 @@ impl Transforms {
     }
 }
 
-/// The transform of a column by its values.
-fn column(how: Transform, runs: &[Run]) -> ColumnTransform {
+/// Of a column whose rows are on several machines: all its values, where there are at most so many.
+pub(crate) const SENT: usize = 600;
+
+/// The transform and the range of a column.
+pub(crate) type Look = (ColumnTransform, [f32; KEPT]);
+
+/// Those of a column whose values are all known.
+pub(crate) fn of_values(how: Transform, runs: &[Run]) -> Look {
+    (column(how, runs, false), of_runs(runs))
+}
+
+/// A value that a transform rests on, of a column of more than [`SENT`] values: the one of this rank, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Among all.
+    Value(usize),
+    /// Among those that are not 0.
+    Size(usize),
+    /// Among these without their signs.
+    Absolute(usize),
+}
+
+/// The key of 0 and that of infinity.
+const ZERO: u32 = 0x8000_0000;
+const INFINITE: u32 = 0xff80_0000;
+
+impl Wanted {
+    /// Its rank.
+    pub(crate) fn rank(self) -> usize {
+        let (Self::Value(rank) | Self::Size(rank) | Self::Absolute(rank)) = self;
+        rank
+    }
+
+    /// The keys of which it has to be known how many values are below, for [`Summary::rank`].
+    pub(crate) fn asks(self, key: u32) -> impl Iterator<Item = u32> {
+        let mirrored = matches!(self, Self::Absolute(_)).then_some(!key);
+        std::iter::once(key.saturating_add(1)).chain(mirrored)
+    }
+
+    /// The keys that are to be known by themselves, where its value is this one.
+    pub(crate) fn keys(self, found: u32) -> impl Iterator<Item = u32> {
+        std::iter::once(found).chain(matches!(self, Self::Absolute(_)).then_some(!found))
+    }
+}
+
+/// How many values of a column are 0, and are there in all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Summary {
+    zeros: usize,
+    all: usize,
+}
+
+impl Summary {
+    /// The keys of which it has to be known how many values are below.
+    pub(crate) const LANDMARKS: [u32; 3] = [ZERO, ZERO + 1, INFINITE];
+
+    /// By these counts.
+    pub(crate) fn new(counts: &[usize]) -> Self {
+        let of = |k: usize| counts.get(k).copied().unwrap_or(0);
+        Self { zeros: of(1) - of(0).min(of(1)), all: of(2) }
+    }
+
+    /// What a transform and a range rest on.
+    pub(crate) fn wanted(&self, how: Transform) -> Vec<Wanted> {
+        let (all, sizes) = (self.all, self.all - self.zeros);
+        let share = |share: f64, of: usize| (share * of as f64) as usize;
+        let range = SHARES.iter().map(|&below| share(below, all)).chain([0, all.saturating_sub(1)]).map(Wanted::Value);
+        match how {
+            Transform::None => range.collect(),
+            Transform::Quantile => range.chain((0..KNOTS).map(|k| Wanted::Value(share(place(k), all)))).collect(),
+            Transform::Auto | Transform::Log => {
+                let quantiles = (0..KNOTS).map(|k| Wanted::Size(share(place(k), sizes)));
+                let absolute = BELOW.iter().map(|&below| Wanted::Absolute(share(below, sizes)));
+                range.chain(quantiles).chain(absolute).collect()
+            }
+        }
+    }
+
+    /// Below this key there is no such value.
+    pub(crate) fn least(&self, wanted: Wanted) -> u32 {
+        if matches!(wanted, Wanted::Absolute(_)) { ZERO } else { 0 }
+    }
+
+    /// How many values are not above a key, of those among which one is wanted.
+    pub(crate) fn rank(&self, wanted: Wanted, key: u32, below: &impl Fn(u32) -> usize) -> usize {
+        let up_to = below(key.saturating_add(1));
+        match wanted {
+            Wanted::Value(_) => up_to,
+            Wanted::Size(_) => up_to - if key >= ZERO { self.zeros } else { 0 },
+            Wanted::Absolute(_) => up_to - below(!key) - self.zeros,
+        }
+    }
+
+    /// The transform and the range, by how many values are below ascending keys: those of the landmarks and of all that is wanted, each with its successor.
+    ///
+    /// Values between them are taken together, which changes no rank that matters.
+    pub(crate) fn learn(&self, how: Transform, keys: &[u32], counts: &[usize]) -> Look {
+        let before = keys.first().zip(counts.first()).map(|(&key, &count)| (key.saturating_sub(1), count));
+        let between = keys.windows(2).zip(counts.windows(2)).map(|(keys, counts)| (keys[0], counts[1] - counts[0]));
+        let runs: Vec<Run> = before.into_iter().chain(between).filter(|run| run.1 > 0).collect();
+        (column(how, &runs, true), of_runs(&runs))
+    }
+}
+
+/// The transform of a column by its values; `many`: they are more than [`SENT`], and stand together where that does not matter.
+fn column(how: Transform, runs: &[Run], many: bool) -> ColumnTransform {
     let zero = key(0.0);
     let runs: Vec<Run> = runs.iter().copied().filter(|run| run.0 < key(f32::INFINITY)).collect();
     let sizes: Vec<Run> = runs.iter().copied().filter(|run| run.0 != zero).collect();
     match how {
         Transform::None => ColumnTransform::Keep,
         // two values are moved and stretched, whatever the map
-        _ if runs.len() <= 2 => ColumnTransform::Keep,
+        _ if !many && runs.len() <= 2 => ColumnTransform::Keep,
         Transform::Log => log(&sizes),
-        Transform::Quantile => quantile(&runs),
-        Transform::Auto if sizes.len() <= FEW => ColumnTransform::Keep,
+        Transform::Quantile => quantile(&runs, many),
+        Transform::Auto if !many && sizes.len() <= FEW => ColumnTransform::Keep,
         Transform::Auto => {
             let quantiles = quantiles(&sizes);
             let raw = weight(&quantiles.map(f64::from));
@@ -320,14 +424,14 @@ fn log(sizes: &[Run]) -> ColumnTransform {
 }
 
 /// The share of rows below each value, and half of those at it; knots at the quantiles of a column of many values, and at its ends.
-fn quantile(runs: &[Run]) -> ColumnTransform {
+fn quantile(runs: &[Run], many: bool) -> ColumnTransform {
     let rows = runs.iter().map(|run| run.1).sum::<usize>() as f64;
     let (mut below, mut all) = (0, Vec::with_capacity(runs.len()));
     for &(key, count) in runs {
         all.push((key, (below as f64 + count as f64 / 2.0) / rows));
         below += count;
     }
-    if all.len() > KNOTS {
+    if many || all.len() > KNOTS {
         let zero = key(0.0);
         let wanted: Vec<u32> = quantiles(runs).iter().map(|&x| key(x)).collect();
         let ends = [all.first().map(|knot| knot.0), all.last().map(|knot| knot.0)];
@@ -392,7 +496,7 @@ mod tests {
             let n = values.len();
             let whole = Features::Dense(Matrix::new(values.clone(), 1));
             let all: Vec<u32> = (0..n as u32).collect();
-            let learned = runs::columns(&whole, &all, |_, runs| column(how, runs)).remove(0);
+            let learned = runs::columns(&whole, &all, |_, runs| column(how, runs, false)).remove(0);
             let mut random = Random::new(seed);
             let mut shuffled = all.clone();
             random.shuffle(&mut shuffled);
@@ -404,7 +508,7 @@ mod tests {
                 .collect();
             random.shuffle(&mut shards);
             let merged = shards.iter().fold(vec![], |all, shard| merge(&all, shard));
-            prop_assert_eq!(bits(&column(how, &merged)), bits(&learned));
+            prop_assert_eq!(bits(&column(how, &merged, false)), bits(&learned));
             let stored: Vec<usize> = (0..n).filter(|&i| values[i] != 0.0).collect();
             let ends = (0..n).map(|i| stored.partition_point(|&at| at <= i)).collect();
             let sparse = Csr::new(ends, vec![0; stored.len()], stored.iter().map(|&i| values[i]).collect(), 1);
@@ -420,7 +524,7 @@ mod tests {
             let how = [Transform::None, Transform::Auto, Transform::Log, Transform::Quantile][how];
             let rows: Vec<u32> = (0..values.len() as u32).collect();
             let x = Features::Dense(Matrix::new(values.clone(), 1));
-            let learned = runs::columns(&x, &rows, |_, runs| column(how, runs)).remove(0);
+            let learned = runs::columns(&x, &rows, |_, runs| column(how, runs, false)).remove(0);
             prop_assert!(learned.fits());
             prop_assert_eq!(learned.apply(0.0).to_bits(), 0);
             let mut sorted: Vec<f32> = values.into_iter().chain(others).collect();
@@ -437,7 +541,7 @@ mod tests {
             let values: Vec<f32> = all.filter(|&x| x != 0.0).collect();
             let rows: Vec<u32> = (0..values.len() as u32).collect();
             let x = Features::Dense(Matrix::new(values, 1));
-            let learned = runs::columns(&x, &rows, |_, runs| column(Transform::Quantile, runs)).remove(0);
+            let learned = runs::columns(&x, &rows, |_, runs| column(Transform::Quantile, runs, false)).remove(0);
             prop_assert!(learned.fits());
             prop_assert_eq!(learned.apply(0.0).to_bits(), 0, "{:?}", learned);
         }

@@ -586,6 +586,19 @@ pub fn evaluate(
     metrics: &[Metric],
     by: &Convention,
 ) -> Result<Evaluation> {
+    let max_grade = units.iter().flat_map(|&q| &set.grades[set.span(q as usize)]).fold(0.0f64, |a, &b| a.max(b));
+    evaluate_part(set, units, scores, metrics, by, max_grade)
+}
+
+/// The same of queries that are a part of those that are measured together, whose largest grade is given (0 if it is less).
+pub(crate) fn evaluate_part(
+    set: &RankSet,
+    units: &[u32],
+    scores: &[f64],
+    metrics: &[Metric],
+    by: &Convention,
+    max_grade: f64,
+) -> Result<Evaluation> {
     set.need_truth()?;
     metrics.iter().try_for_each(|metric| metric.need_rankings())?;
     if let Some(metric) = metrics.iter().find(|metric| metric.kind != Kind::Pairs && !set.graded) {
@@ -602,7 +615,6 @@ pub fn evaluate(
         let span = set.span(q as usize);
         finite(&scores[span.clone()], |i| set.place(span.start + i))?;
     }
-    let max_grade = units.iter().flat_map(|&q| &set.grades[set.span(q as usize)]).fold(0.0f64, |a, &b| a.max(b));
     let rows: Result<Vec<Vec<Option<f64>>>> = units
         .par_iter()
         .map(|&q| {

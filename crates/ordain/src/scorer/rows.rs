@@ -55,6 +55,11 @@ impl<'a> Rows<'a> {
         self.set.features
     }
 
+    /// Offsets and factors, if they are the same for all rows.
+    pub fn global(&self) -> Option<&'a Affine> {
+        self.scaling.global()
+    }
+
     /// The rows of query `n`, as they stand in the data.
     pub fn rows(&self, n: usize) -> Range<usize> {
         self.set.span(self.units[n] as usize)

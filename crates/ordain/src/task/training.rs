@@ -32,7 +32,7 @@ pub struct Training<'a, T: Task> {
 }
 
 /// With more columns than this no ranges are kept: they would be most of the model.
-const WIDE: usize = 10_000;
+pub(crate) const WIDE: usize = 10_000;
 
 /// Units to fit on, and units to choose on.
 pub(crate) type Parts<'a> = (Cow<'a, [u32]>, Cow<'a, [u32]>);

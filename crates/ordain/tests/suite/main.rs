@@ -48,6 +48,7 @@ mod retrieval;
 mod risk;
 mod rules;
 mod scores;
+mod shards;
 mod speed;
 mod star;
 mod star_optimisers;

@@ -374,7 +374,7 @@ impl LabelSet {
             head.extend_from_slice(&(n as u64).to_le_bytes());
         }
         self.columns.names.iter().chain(&self.labels).for_each(|name| columns::write_name(name, &mut head));
-        columns::digest(&pieces, &head, |p, hash| {
+        let own = columns::piece_digests(0..pieces.len(), |p, hash| {
             let mut bytes: Vec<u8> = vec![];
             for labels in pieces.units(p).flat_map(|i| [self.yes(i), self.unknown(i)]) {
                 bytes.extend_from_slice(&(labels.len() as u32).to_le_bytes());
@@ -382,6 +382,7 @@ impl LabelSet {
             }
             hash.update(&bytes);
             columns::hash(&self.features, pieces.rows(p), hash);
-        })
+        });
+        columns::digest(&head, &own)
     }
 }

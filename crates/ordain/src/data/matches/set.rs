@@ -293,7 +293,7 @@ impl MatchSet {
             head.extend_from_slice(&(n as u64).to_le_bytes());
         }
         self.columns.names.iter().for_each(|name| write_name(name, &mut head));
-        columns::digest(&pieces, &head, |p, hash| {
+        let own = columns::piece_digests(0..pieces.len(), |p, hash| {
             let mut bytes: Vec<u8> = vec![];
             for problem in &self.problems[pieces.units(p)] {
                 for n in [problem.left.len(), problem.right.len(), problem.edges.len()] {
@@ -308,6 +308,7 @@ impl MatchSet {
                 bytes.clear();
             }
             columns::hash(&self.features, pieces.rows(p), hash);
-        })
+        });
+        columns::digest(&head, &own)
     }
 }

@@ -20,5 +20,5 @@ pub use preferences::{PreferenceFacts, Preferences};
 pub use read::{RankReading, read, read_parts, read_rank};
 pub use rules::{CapRule, ExclusionRule, PinRule, Rules};
 pub use scores::read_scores;
-pub use set::RankSet;
+pub use set::{Place, RankSet};
 pub use write::{check_ids, write};

@@ -401,6 +401,7 @@ impl Builder {
             pairs: None,
             start: None,
             preferences: None,
+            place: None,
         };
         set.group(&self.runs);
         Ok(set)

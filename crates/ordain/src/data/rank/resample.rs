@@ -76,7 +76,7 @@ impl Lists {
                     let levels: Vec<&[u32]> = order.chunk_by(|&a, &b| own[a as usize] <= own[b as usize]).collect();
                     let size = if levels.len() < grades { levels.len() } else { size.min(order.len()) };
                     let count = (share * order.len() as f64 * size as f64).round().max(1.0) as usize;
-                    let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(q));
+                    let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ set.number(q));
                     let ways = ways(&levels, size);
                     (0..count).for_each(|_| lists.push(&subset(&levels, size, &ways, &mut random)));
                 }

@@ -8,6 +8,7 @@ use crate::data::strings::{Strings, short};
 use crate::error::{Error, Result};
 use crate::matrix::Features;
 use crate::pieces::Pieces;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -38,6 +39,19 @@ pub struct RankSet {
     pub(in crate::data) start: Option<Vec<f64>>,
     /// Which of two documents is better, in place of grades, where somebody gave that.
     pub(in crate::data) preferences: Option<Arc<Preferences>>,
+    /// Where it stands in a larger set, of a part.
+    pub(in crate::data) place: Option<Arc<Place>>,
+}
+
+/// Where some of the queries stand in the set that they are a part of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// How the whole set is cut, as this part [sees it](Pieces::within).
+    pub pieces: Pieces,
+    /// The number of its first query.
+    pub query: usize,
+    /// The number of its first row.
+    pub row: usize,
 }
 
 impl RankSet {
@@ -89,6 +103,7 @@ impl RankSet {
             pairs: None,
             start: None,
             preferences: None,
+            place: None,
         })
     }
 
@@ -235,6 +250,92 @@ impl RankSet {
         self.grades[self.span(q)].windows(2).all(|pair| same(pair[0], pair[1]))
     }
 
+    /// The number of query `q` in the whole set: it has the same random numbers there and in a part.
+    pub(crate) fn number(&self, q: u32) -> u64 {
+        u64::from(q) + self.place.as_ref().map_or(0, |place| place.query as u64)
+    }
+
+    /// How the whole set is cut that these queries are a part of; nothing where they are the whole.
+    pub(in crate::data) fn whole(&self) -> Option<&Pieces> {
+        self.place.as_ref().map(|place| &place.pieces)
+    }
+
+    /// The same queries as a part of a larger set.
+    pub(crate) fn placed(mut self, place: Place) -> Self {
+        self.place = Some(Arc::new(place));
+        self
+    }
+
+    /// Queries with their numbers of rows and nothing in them: what is known of a set whose rows are elsewhere. Query `q` has the rows
+    /// `bounds[q]..bounds[q + 1]`.
+    pub fn outline(columns: Columns, bounds: Vec<usize>) -> Self {
+        Self {
+            features: Features::Dense(crate::matrix::Matrix::new(vec![], columns.names.len())),
+            columns,
+            grades: vec![],
+            graded: true,
+            weights: None,
+            queries: vec![String::new(); bounds.len().saturating_sub(1)],
+            bounds,
+            documents: None,
+            input: None,
+            pins: vec![],
+            pairs: None,
+            start: None,
+            preferences: None,
+            place: None,
+        }
+    }
+
+    /// The same with where each of its rows stood in the input.
+    pub fn from_input(mut self, rows: Vec<u32>) -> Self {
+        self.input = (rows.len() == self.rows()).then_some(rows);
+        self
+    }
+
+    /// Consecutive queries alone; their rows are known by their numbers here.
+    pub fn part(&self, units: Range<usize>) -> Self {
+        let units: Vec<u32> = units.map(|q| q as u32).collect();
+        let input = units.iter().flat_map(|&q| self.span(q as usize)).map(|row| self.input_row(row) as u32).collect();
+        Self { input: Some(input), ..self.only(&units) }
+    }
+
+    /// Sets one behind the other, each with the number of its first row; they have the same columns.
+    pub fn stacked(parts: &[(Self, usize)], columns: &Columns) -> Self {
+        let mut all = Self::outline(columns.clone(), vec![0]);
+        let (mut input, mut weights, mut documents) = (vec![], vec![], Strings::default());
+        for (part, row) in parts {
+            part.documents.iter().flat_map(Strings::iter).for_each(|name| documents.push(name));
+            input.extend((0..part.rows()).map(|own| (part.input_row(own) + row) as u32));
+            let start = all.grades.len();
+            all.bounds.extend(part.bounds[1..].iter().map(|end| start + end));
+            all.grades.extend_from_slice(&part.grades);
+            all.queries.extend_from_slice(&part.queries);
+            weights.extend(part.weights.iter().flatten().copied());
+        }
+        let features = parts.iter().map(|(part, _)| part.features.clone()).collect();
+        all.features = columns::stacked(features, columns.names.len());
+        all.weights = (!weights.is_empty()).then_some(weights);
+        all.documents = (documents.len() == all.grades.len()).then_some(documents);
+        all.input = Some(input);
+        all
+    }
+
+    /// The sizes of all queries.
+    pub fn sizes(&self) -> impl Iterator<Item = usize> {
+        self.bounds.windows(2).map(|pair| pair[1] - pair[0])
+    }
+
+    /// The digests of a run of its pieces, for [`Self::digest_of_parts`].
+    pub(crate) fn digests(&self, run: Range<usize>) -> Vec<[u8; 32]> {
+        self.piece_digests(&self.pieces(), run, false)
+    }
+
+    /// The digest of a set by those of all its pieces.
+    pub(crate) fn digest_of_parts(&self, rows: usize, weighted: bool, pieces: &[[u8; 32]]) -> String {
+        columns::digest(&digest_head(&self.columns, [rows, self.len()], weighted), pieces)
+    }
+
     /// The id of query `q`.
     pub fn query(&self, q: usize) -> &str {
         &self.queries[q]
@@ -276,6 +377,7 @@ impl RankSet {
             pairs: self.pairs.as_ref().map(|pairs| Arc::new(pairs.of_rows(&to))),
             start: self.start.as_deref().map(take),
             preferences: self.preferences.as_ref().map(|all| Arc::new(all.of_rows(&to))),
+            place: None,
         }
     }
 
@@ -297,7 +399,7 @@ impl RankSet {
     pub fn document(&self, row: usize) -> Cow<'_, str> {
         match self.documents.as_ref().map(|d| d.get(row)) {
             Some(id) if !id.is_empty() => String::from_utf8_lossy(id),
-            _ => Cow::Owned((self.input_row(row) + 1).to_string()),
+            _ => Cow::Owned((self.input_row(row) + 1 + self.place.as_ref().map_or(0, |place| place.row)).to_string()),
         }
     }
 
@@ -447,12 +549,7 @@ impl RankSet {
 
     fn digest_of(&self, linked: bool) -> String {
         let pieces = self.pieces();
-        let mut head: Vec<u8> = vec![];
-        let weights = u64::from(self.weights.is_some());
-        for n in [self.rows() as u64, self.len() as u64, self.columns.names.len() as u64, weights] {
-            head.extend_from_slice(&n.to_le_bytes());
-        }
-        self.columns.names.iter().for_each(|name| write_name(name, &mut head));
+        let mut head = digest_head(&self.columns, [self.rows(), self.len()], self.weights.is_some());
         if self.start.is_some() {
             head.extend_from_slice(b"start");
         }
@@ -464,7 +561,12 @@ impl RankSet {
             head.extend_from_slice(b"linked");
             self.pairs.iter().for_each(|pairs| pairs.bytes(&mut head));
         }
-        columns::digest(&pieces, &head, |p, hash| {
+        columns::digest(&head, &self.piece_digests(&pieces, 0..pieces.len(), linked))
+    }
+
+    /// The digests of a run of pieces.
+    fn piece_digests(&self, pieces: &Pieces, run: Range<usize>, linked: bool) -> Vec<[u8; 32]> {
+        columns::piece_digests(run, |p, hash| {
             let (rows, mut bytes) = (pieces.rows(p), vec![]);
             for q in pieces.units(p) {
                 write_name(&self.queries[q], &mut bytes);
@@ -480,4 +582,14 @@ impl RankSet {
             columns::hash(&self.features, rows, hash);
         })
     }
+}
+
+/// What a digest begins with: rows, queries, columns, whether there are weights, and the names of columns.
+fn digest_head(columns: &Columns, [rows, queries]: [usize; 2], weighted: bool) -> Vec<u8> {
+    let mut head: Vec<u8> = vec![];
+    for n in [rows as u64, queries as u64, columns.names.len() as u64, u64::from(weighted)] {
+        head.extend_from_slice(&n.to_le_bytes());
+    }
+    columns.names.iter().for_each(|name| write_name(name, &mut head));
+    head
 }

@@ -8,6 +8,7 @@ use crate::method::rank::exportable::{EXPORTABLE, Exportable};
 use crate::method::rank::lists::{self, DRAWS, ListSettings, SHARE, Subset, draw, draws, draws_text, draws_value};
 use crate::method::rank::rankmatch::{LAMBDA, PlaceDiscount};
 use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, bundle, mean_risk, searched};
+use crate::method::rank::shards::{Spread, Whole, alone};
 use crate::method::settings::{self, Common, SCALE, TRANSFORM, accuracy, list_loss, name_of, one_of, ridge, steps};
 use crate::method::{Choice, Positive, Rank};
 use crate::risk::Empirical;
@@ -15,7 +16,7 @@ use crate::scorer::rows::{self, Rows};
 use crate::solver::bundle::Bundle;
 use crate::solver::cccp::{Place, Rounds, cccp};
 use crate::solver::run::{Report, Watch, run};
-use crate::surrogate::lists::{FixedOrders, ListLoss, ListMargin, MarginWork, RightOrders};
+use crate::surrogate::lists::{FixedOrders, ListCases, ListLoss, ListMargin, MarginWork, RightOrders};
 use crate::task::{About, Method, Setting, Training};
 use crate::traits::{Risk, Scorer, Solver, State, Stop, Surrogate};
 use serde_json::{Map, Value};
@@ -130,6 +131,47 @@ impl Dorm {
     }
 }
 
+impl Dorm {
+    fn lists(&self) -> ListSettings {
+        let (discount, ties) = (PlaceDiscount::Linear, self.ties);
+        ListSettings { subset: self.subset, places: 0, discount, ties, draws: self.draws }
+    }
+
+    /// The margin of lists that were drawn.
+    fn margin(&self, data: &Training<'_, Rank>, drawn: Drawn<ListCases>) -> Result<Drawn<ListMargin>> {
+        let Drawn { units, examples, count, weights, kind } = drawn;
+        let grades = units.iter().map(|&q| &data.set.grades[data.set.span(q as usize)]);
+        let examples = ListMargin::new(examples, grades, self.loss)?;
+        Ok(Drawn { units, examples, count, weights, kind })
+    }
+}
+
+impl Spread for Dorm {
+    type Loss = ListMargin;
+
+    fn kind(&self) -> &'static str {
+        "subset"
+    }
+
+    fn check_spread(&self) -> Result<()> {
+        let ties = TIES.iter().find(|(_, ties)| *ties == self.ties).map_or("", |(name, _)| name);
+        alone("ties", "average", ties, self.ties == RightOrders::Average)
+    }
+
+    fn loss(examples: &ListMargin) -> &ListMargin {
+        examples
+    }
+
+    fn examples(&self, data: &Training<'_, Rank>, units: &[u32], grades: &[f64]) -> Result<Drawn<ListMargin>> {
+        super::refuse_weights(data.set, "dorm on several machines")?;
+        self.margin(data, lists::cases(data, units, &self.lists(), grades)?)
+    }
+
+    fn enough(&self, whole: &Whole) -> Result<()> {
+        lists::enough(whole.count)
+    }
+}
+
 impl Method<Rank> for Dorm {
     fn name(&self) -> &'static str {
         "dorm"
@@ -203,15 +245,10 @@ impl Learner for Dorm {
     }
 
     fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<ListMargin>> {
-        let (discount, ties) = (PlaceDiscount::Linear, self.ties);
-        let settings = ListSettings { subset: self.subset, places: 0, discount, ties, draws: self.draws };
         if self.ties == RightOrders::Best {
             super::refuse_weights(data.set, "dorm with ties=best")?;
         }
-        let Drawn { units, examples, count, weights, kind } = draw(data, units, &settings)?;
-        let grades = units.iter().map(|&q| &data.set.grades[data.set.span(q as usize)]);
-        let examples = ListMargin::new(examples, grades, self.loss)?;
-        Ok(Drawn { units, examples, count, weights, kind })
+        self.margin(data, draw(data, units, &self.lists())?)
     }
 
     fn solve(&self, problem: &Problem<ListMargin>, from: Start<()>, watch: &Watch) -> Result<Solved<()>> {

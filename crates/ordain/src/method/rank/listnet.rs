@@ -5,6 +5,7 @@ use crate::data::transform::Transform;
 use crate::error::{Error, Result};
 use crate::method::rank::exportable::{EXPORTABLE, Exportable};
 use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, lbfgs, mean_risk, searched};
+use crate::method::rank::shards::{Spread, Whole};
 use crate::method::settings::{self, Common, SCALE, TRANSFORM, accuracy, name_of, one_of, ridge, steps};
 use crate::method::{Choice, Positive, Rank};
 use crate::solver::run::Watch;
@@ -121,6 +122,48 @@ impl Method<Rank> for ListNet {
     searched!();
 }
 
+impl ListNet {
+    /// The lists of some queries; there may be none.
+    fn lists(&self, data: &Training<'_, Rank>, units: &[u32]) -> Drawn<TopOne> {
+        let set = data.set;
+        // a query of one grade teaches too: all its documents are as likely to come first
+        let units: Vec<u32> = units.iter().copied().filter(|&q| set.span(q as usize).len() > 1).collect();
+        let examples = TopOne::new(units.iter().map(|&q| &set.grades[set.span(q as usize)]));
+        Drawn { count: units.len() as f64, units, examples, weights: None, kind: self.kind() }
+    }
+}
+
+impl Spread for ListNet {
+    type Loss = TopOne;
+
+    fn kind(&self) -> &'static str {
+        "list"
+    }
+
+    fn check_spread(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn loss(examples: &TopOne) -> &TopOne {
+        examples
+    }
+
+    fn examples(&self, data: &Training<'_, Rank>, units: &[u32], _grades: &[f64]) -> Result<Drawn<TopOne>> {
+        super::refuse_weights(data.set, "listnet on several machines")?;
+        Ok(self.lists(data, units))
+    }
+
+    fn enough(&self, whole: &Whole) -> Result<()> {
+        if whole.uneven > 0 {
+            return Ok(());
+        }
+        Err(Error::Data {
+            expected: "at least one training query with two different grades".into(),
+            found: "none: there is nothing to put in order".into(),
+        })
+    }
+}
+
 impl Learner for ListNet {
     type Examples = TopOne;
     type Carry = ();
@@ -130,18 +173,10 @@ impl Learner for ListNet {
     }
 
     fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<TopOne>> {
-        let set = data.set;
-        if units.iter().all(|&q| set.is_flat(q as usize)) {
-            return Err(Error::Data {
-                expected: "at least one training query with two different grades".into(),
-                found: "none: there is nothing to put in order".into(),
-            });
-        }
-        // a query of one grade teaches too: all its documents are as likely to come first
-        let units: Vec<u32> = units.iter().copied().filter(|&q| set.span(q as usize).len() > 1).collect();
-        let examples = TopOne::new(units.iter().map(|&q| &set.grades[set.span(q as usize)]));
-        let weights = super::shares(set, &units, |_| 1.0)?;
-        Ok(Drawn { count: units.len() as f64, units, examples, weights, kind: "list" })
+        let uneven = units.iter().filter(|&&q| !data.set.is_flat(q as usize)).count();
+        self.enough(&Whole { uneven, ..Whole::default() })?;
+        let drawn = self.lists(data, units);
+        Ok(Drawn { weights: super::shares(data.set, &drawn.units, |_| 1.0)?, ..drawn })
     }
 
     fn risk<'a>(&self, problem: &Problem<'a, TopOne>, stop: &'a AtomicBool) -> Box<dyn Risk + 'a> {

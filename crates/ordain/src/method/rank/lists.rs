@@ -124,6 +124,32 @@ pub(in crate::method) fn draw(
     let mut grades: Vec<f64> = units.iter().flat_map(|&q| set.grades[set.span(q as usize)].iter().copied()).collect();
     grades.sort_by(f64::total_cmp);
     grades.dedup_by(|next, last| *next <= *last);
+    let mut drawn = cases(data, units, how, &grades)?;
+    enough(drawn.count)?;
+    drawn.weights = super::shares(set, &drawn.units, |n| drawn.examples.lists.of(n).len() as f64)?;
+    Ok(drawn)
+}
+
+/// Refuses lists of which there are none.
+pub(in crate::method) fn enough(lists: f64) -> Result<()> {
+    if lists > 0.0 {
+        return Ok(());
+    }
+    Err(Error::Data {
+        expected: "at least one training query with two different grades".into(),
+        found: "none: there is nothing to put in order".into(),
+    })
+}
+
+/// The same of queries that are a part of those that are learned from, which have these grades; there may be no list,
+/// and nobody has looked at weights.
+pub(in crate::method) fn cases(
+    data: &Training<'_, Rank>,
+    units: &[u32],
+    how: &ListSettings,
+    grades: &[f64],
+) -> Result<Drawn<ListCases>> {
+    let set = data.set;
     let units: Vec<u32> = units.iter().copied().filter(|&q| !set.is_flat(q as usize)).collect();
     let size = match how.subset {
         Subset::Full => 0,
@@ -143,25 +169,18 @@ pub(in crate::method) fn draw(
         (_, None) => Draw::Pairs, // `check` lets all pairs be of subset=2 alone
     };
     let lists = Lists::draw(set, &units, draw, grades.len(), data.seed);
-    if lists.is_empty() {
-        return Err(Error::Data {
-            expected: "at least one training query with two different grades".into(),
-            found: "none: there is nothing to put in order".into(),
-        });
-    }
     let values = match (how.subset, how.discount) {
         (Subset::Full, _) | (_, PlaceDiscount::Log) => PlaceValues::Fixed(how.place_values()),
         (_, PlaceDiscount::Linear) => PlaceValues::Linear,
     };
     let count = lists.len() as f64;
-    let weights = super::shares(set, &units, |n| lists.of(n).len() as f64)?;
     let own = units.iter().map(|&q| &set.grades[set.span(q as usize)]);
     let cases = ListCases::new(lists, own, values, how.ties, data.seed);
     Ok(Drawn {
         units,
         examples: cases,
         count,
-        weights,
+        weights: None,
         kind: if how.subset == Subset::Full { "list" } else { "subset" },
     })
 }

@@ -176,7 +176,7 @@ impl<L: Learner> Race<'_, '_, L> {
         for group in groups {
             let at = self.tried[group[0]].at;
             let Some(drawn) = self.drawn(round, at)? else { continue };
-            let scaling = self.scaling(round, at.scale);
+            let scaling = self.scaling(round, at.scale)?;
             let mut carry = L::Carry::default();
             for n in group {
                 carry = self.judge_one(round, n, &drawn, &scaling, carry)?;
@@ -207,14 +207,13 @@ impl<L: Learner> Race<'_, '_, L> {
         let solved = search.solve(&search.learner.settled(at), &problem, start, carry)?;
         self.done += 1;
         let ranker = search.ranker(solved.theta.clone(), drawn, at.scale, scaling);
-        let scores = ranker.scores_with(set, &of.held, scaling)?;
-        let made = metric::evaluate(set, &of.held, &scores, &[search.by], &search.data.convention)?;
+        let values = search.learner.worth(Some((&ranker, scaling)), search.data, &of.held, search.by)?;
         of.known.push((at, solved.theta));
         let tried = &mut self.tried[n];
         if !self.adds {
             tried.values.clear();
         }
-        tried.values.extend(made.counted(0));
+        tried.values.extend(values.into_iter().flatten());
         tried.last = Some((round, ranker, solved.report));
         Ok(solved.carry)
     }
@@ -233,14 +232,16 @@ impl<L: Learner> Race<'_, '_, L> {
         }
     }
 
-    fn scaling(&mut self, round: usize, scale: Scale) -> Rc<Scaling> {
-        let (set, train) = (self.search.data.set, &self.rounds[round].train);
-        match scale {
-            Scale::Query | Scale::Minmax => {
-                Rc::clone(self.own.entry(scale.name()).or_insert_with(|| Rc::new(Scaling::learn(scale, set, train))))
-            }
-            _ => Rc::new(Scaling::learn(scale, set, train)),
+    fn scaling(&mut self, round: usize, scale: Scale) -> Result<Rc<Scaling>> {
+        let own = matches!(scale, Scale::Query | Scale::Minmax);
+        if let Some(scaling) = self.own.get(scale.name()) {
+            return Ok(Rc::clone(scaling));
         }
+        let made = Rc::new(self.search.learner.scaling(scale, self.search.data.set, &self.rounds[round].train)?);
+        if own {
+            self.own.insert(scale.name(), Rc::clone(&made));
+        }
+        Ok(made)
     }
 
     /// Whether one candidate is better than another on the queries of both.

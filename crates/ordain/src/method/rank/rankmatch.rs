@@ -8,6 +8,7 @@ use crate::method::rank::boosting::{self, TreeLearner};
 use crate::method::rank::exportable::{EXPORTABLE, Exportable};
 use crate::method::rank::lists::{self, DRAWS, ListSettings, SHARE, Subset, draw, draws, draws_text, draws_value};
 use crate::method::rank::search::{self, Choices, Drawn, Learner, Problem, Solved, Start, lbfgs, mean_risk};
+use crate::method::rank::shards::{Spread, Whole, alone};
 use crate::method::settings::{self, Common, SCALE, TRANSFORM, accuracy, count, name_of, one_of, ridge, serves, steps};
 use crate::method::{Choice, Positive, Rank, Trees};
 use crate::metric::Metric;
@@ -279,6 +280,33 @@ impl TreeLearner for RankMatch {
         let of = |weights: &Vec<f64>| weights.iter().map(|weight| weight * drawn.count).collect();
         let weight = drawn.weights.as_ref().map_or_else(|| vec![1.0; drawn.units.len()], of);
         Ok((drawn, weight))
+    }
+}
+
+impl Spread for RankMatch {
+    type Loss = ListLikelihood;
+
+    fn kind(&self) -> &'static str {
+        if self.subset == Subset::Full { "list" } else { "subset" }
+    }
+
+    fn check_spread(&self) -> Result<()> {
+        alone("scorer", "linear", &self.trees.get("scorer").unwrap_or_default(), !self.trees.grows())?;
+        alone("ties", "average or sum", "random", self.ties != RightOrders::Random)
+    }
+
+    fn loss(examples: &ListLikelihood) -> &ListLikelihood {
+        examples
+    }
+
+    fn examples(&self, data: &Training<'_, Rank>, units: &[u32], grades: &[f64]) -> Result<Drawn<ListLikelihood>> {
+        super::refuse_weights(data.set, "rankmatch on several machines")?;
+        let Drawn { units, examples, count, weights, kind } = lists::cases(data, units, &self.lists(), grades)?;
+        Ok(Drawn { units, examples: ListLikelihood(examples), count, weights, kind })
+    }
+
+    fn enough(&self, whole: &Whole) -> Result<()> {
+        lists::enough(whole.count)
     }
 }
 

@@ -1,5 +1,6 @@
 //! RankSVM: the squared or the plain hinge over all pairs of different grades within a query; linear, or with a kernel.
 
+use crate::data::RankSet;
 use crate::data::scale::Scale;
 use crate::data::transform::Transform;
 use crate::error::{Error, Result};
@@ -12,12 +13,13 @@ use crate::method::rank::exportable::{EXPORTABLE, Exportable};
 use crate::method::rank::hinge::{self, HingeFit, Steps};
 use crate::method::rank::kernel_search::{self, KernelChoices, KernelFit, KernelLearner, KernelProblem, Kernels};
 use crate::method::rank::search::{Choices, Drawn, Learner, Point, Problem, Solved, Start, fit};
+use crate::method::rank::shards::{Spread, Whole, alone};
 use crate::method::settings::{
     self, Common, SCALE, TRANSFORM, above_0, accuracy, count, name_of, one_of, ridge, serves, shown, steps,
 };
 use crate::method::{Choice, CoreFacts, Positive, Rank, Trees};
 use crate::metric::Metric;
-use crate::pieces::sums;
+use crate::pieces::{Node, Run, add_up, merge, nodes};
 use crate::risk::Empirical;
 use crate::scorer::kernel_rows::Gram;
 use crate::solver::newton::{Memory, Newton};
@@ -29,6 +31,7 @@ use crate::task::{About, Fitted, Method, Setting, Training, Written};
 use crate::traits::{Risk, Solver, Stop, Surrogate};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
+use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 /// What the mean of the pair losses is over.
@@ -174,6 +177,8 @@ const PATH: [f64; 11] = [100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 1e-3
 /// Pairs with their weights.
 pub(in crate::method) struct Pairs {
     loss: PairHinge,
+    /// The pairs of each query, and the sum of their weights.
+    counts: Vec<(f64, f64)>,
     weight: Vec<f64>,
 }
 
@@ -503,35 +508,17 @@ impl Learner for RankSvm {
 
     /// The pairs of some queries with their weights; refuses data without a single pair.
     fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<Pairs>> {
-        let set = data.set;
-        let units: Vec<u32> = units.iter().copied().filter(|&q| !set.is_flat(q as usize)).collect();
-        let loss = PairHinge::of_set(set, &units);
-        let counts: Vec<(f64, f64)> = (0..loss.len()).map(|n| loss.pairs(n)).collect();
-        let of_weight = self.pairs();
-        let total = sums(&set.pieces(), units.iter().map(|&q| q as usize), 1, |n, _, total| {
-            let (pairs, weight) = counts[n];
-            total[0] += if of_weight == PairWeight::Pair { weight } else { weight / pairs };
-        })[0];
-        if !(total > 0.0 && total.is_finite()) {
-            return Err(Error::Data {
-                expected: "at least one training query with two different grades (and weights above 0)".into(),
-                found: "none: there is no pair to learn from".into(),
-            });
-        }
-        let weight = match of_weight {
-            PairWeight::Pair => vec![1.0 / total; counts.len()],
-            PairWeight::Query => counts.iter().map(|&(pairs, _)| 1.0 / (pairs * total)).collect(),
-        };
-        if !weight.iter().all(|w| w.is_finite()) {
-            let expected = "weights whose sum has an inverse".into();
-            return Err(Error::Data { expected, found: "a sum of weights that is almost 0".into() });
-        }
-        let count = counts.iter().map(|&(pairs, _)| pairs).sum();
-        Ok(Drawn { units, examples: Pairs { loss, weight }, count, weights: None, kind: "pair" })
+        let mut drawn = self.examples(data, units, &[])?;
+        let totals = merge(self.totals(data.set, &drawn, 0..data.set.pieces().len()), add_up);
+        let total = totals.map_or(0.0, |total| total[0]);
+        let whole = Whole { teaching: drawn.units.len(), uneven: drawn.units.len(), count: drawn.count, total };
+        self.enough(&whole)?;
+        drawn.examples.weight = self.weights(&drawn, &whole)?;
+        Ok(drawn)
     }
 
     fn risk<'a>(&self, problem: &Problem<'a, Pairs>, stop: &'a AtomicBool) -> Box<dyn Risk + 'a> {
-        let Pairs { loss, weight } = &problem.drawn.examples;
+        let Pairs { loss, weight, .. } = &problem.drawn.examples;
         Box::new(Empirical::new(problem.rows, loss, weight.clone()).stopped_by(stop))
     }
 
@@ -539,7 +526,7 @@ impl Learner for RankSvm {
         if !RankSvm::hinge(self) {
             return self.descend(&mut *self.risk(problem, watch.stop), problem.lambda, from, watch);
         }
-        let Pairs { loss, weight } = &problem.drawn.examples;
+        let Pairs { loss, weight, .. } = &problem.drawn.examples;
         let (lambda, tol, max_iter) = (problem.lambda, self.tol.get(), self.max_iter);
         let how = HingeFit { lambda, tol, max_iter, watch, steps: Steps::Usual };
         let (theta, _, report) = hinge::minimise(problem.rows, loss, weight, from.theta, &how)?;
@@ -571,6 +558,71 @@ impl Learner for RankSvm {
             all.append(&mut self.trees.used());
         }
         all
+    }
+}
+
+impl Spread for RankSvm {
+    type Loss = PairHinge;
+
+    fn kind(&self) -> &'static str {
+        "pair"
+    }
+
+    fn check_spread(&self) -> Result<()> {
+        let kernel = self.kernels.shape.form.name();
+        alone("kernel", "linear", kernel, self.kernels.shape.form == Form::Linear)?;
+        alone("blocks", "false", "true", !self.kernels.blocks)?;
+        alone("scorer", "linear", &self.trees.get("scorer").unwrap_or_default(), !self.trees.grows())?;
+        alone("loss", "logistic (the squared hinge)", "hinge", !self.hinge())
+    }
+
+    fn loss(examples: &Pairs) -> &PairHinge {
+        &examples.loss
+    }
+
+    fn examples(&self, data: &Training<'_, Rank>, units: &[u32], _grades: &[f64]) -> Result<Drawn<Pairs>> {
+        let set = data.set;
+        let units: Vec<u32> = units.iter().copied().filter(|&q| !set.is_flat(q as usize)).collect();
+        let loss = PairHinge::of_set(set, &units);
+        let counts: Vec<(f64, f64)> = (0..loss.len()).map(|n| loss.pairs(n)).collect();
+        let count = counts.iter().map(|&(pairs, _)| pairs).sum();
+        Ok(Drawn { units, examples: Pairs { loss, counts, weight: vec![] }, count, weights: None, kind: self.kind() })
+    }
+
+    fn totals(&self, set: &RankSet, drawn: &Drawn<Pairs>, run: Range<usize>) -> Vec<Node<Vec<f64>>> {
+        let (of_weight, counts) = (self.pairs(), &drawn.examples.counts);
+        let leaf = |run: &mut Run| {
+            let of = |&n: &u32| {
+                let (pairs, weight) = counts[n as usize];
+                if of_weight == PairWeight::Pair { weight } else { weight / pairs }
+            };
+            Ok::<_, Error>(vec![run.examples.iter().fold(0.0, |sum, n| sum + of(n))])
+        };
+        let mut runs = set.pieces().runs(drawn.units.iter().map(|&q| q as usize));
+        nodes(&mut runs, run, &|run| run.piece, &leaf, &add_up).unwrap_or_default()
+    }
+
+    fn enough(&self, whole: &Whole) -> Result<()> {
+        if whole.total > 0.0 && whole.total.is_finite() {
+            return Ok(());
+        }
+        Err(Error::Data {
+            expected: "at least one training query with two different grades (and weights above 0)".into(),
+            found: "none: there is no pair to learn from".into(),
+        })
+    }
+
+    fn weights(&self, drawn: &Drawn<Pairs>, whole: &Whole) -> Result<Vec<f64>> {
+        let (counts, total) = (&drawn.examples.counts, whole.total);
+        let weight: Vec<f64> = match self.pairs() {
+            PairWeight::Pair => vec![1.0 / total; counts.len()],
+            PairWeight::Query => counts.iter().map(|&(pairs, _)| 1.0 / (pairs * total)).collect(),
+        };
+        if !weight.iter().all(|w| w.is_finite()) {
+            let expected = "weights whose sum has an inverse".into();
+            return Err(Error::Data { expected, found: "a sum of weights that is almost 0".into() });
+        }
+        Ok(weight)
     }
 }
 

@@ -68,6 +68,26 @@ pub(in crate::method) trait Learner: Method<Rank> {
     fn begin(&self, dim: usize, _examples: &Self::Examples) -> Vec<f64> {
         vec![0.0; dim]
     }
+    /// The scaling that some queries teach.
+    fn scaling(&self, scale: Scale, set: &RankSet, units: &[u32]) -> Result<Scaling> {
+        Ok(Scaling::learn(scale, set, units))
+    }
+    /// What a ranker, under a scaling of the set, is worth to each of some queries by a metric; nothing of a query that does not count. Without a ranker
+    /// all scores are 0.
+    fn worth(
+        &self,
+        ranker: Option<(&Ranker, &Scaling)>,
+        data: &Training<'_, Rank>,
+        units: &[u32],
+        by: Metric,
+    ) -> Result<Vec<Option<f64>>> {
+        let scores = match ranker {
+            Some((ranker, scaling)) => ranker.scores_with(data.set, units, scaling)?,
+            None => vec![0.0; data.set.rows()],
+        };
+        let mut made = metric::evaluate(data.set, units, &scores, &[by], &data.convention)?;
+        Ok(made.values.swap_remove(0))
+    }
     /// How parameters score a document.
     fn score(&self, theta: Vec<f64>, _examples: &Self::Examples) -> Score {
         Score::Linear(theta)
@@ -77,8 +97,8 @@ pub(in crate::method) trait Learner: Method<Rank> {
         None
     }
     /// A digest of what it learns from.
-    fn digest(&self, set: &RankSet) -> String {
-        set.digest()
+    fn digest(&self, set: &RankSet) -> Result<String> {
+        Ok(set.digest())
     }
     /// The parameters of a ranker, for these examples.
     fn parameters(&self, ranker: &Ranker, _examples: &Self::Examples) -> Vec<f64> {
@@ -372,21 +392,20 @@ impl<'a, L: Learner> Search<'a, L> {
         let drawn = self.learner.settled(at).draw(data, all)?;
         (self.watch.tell)(0.0, "fitting");
         let outcome = self.fit_one(&drawn, all, at, None)?;
-        Ok((self.fitted(all, &drawn, outcome, None, false), at))
+        Ok((self.fitted(all, &drawn, outcome, None, false)?, at))
     }
 
     /// Which queries of a list the metric counts: the others say nothing about a choice.
     fn counted(&self, units: &[u32]) -> Result<HashSet<u32>> {
-        let zeros = vec![0.0; self.data.set.rows()];
-        let made = metric::evaluate(self.data.set, units, &zeros, &[self.by], &self.data.convention)?;
-        Ok(units.iter().zip(&made.values[0]).filter(|(_, value)| value.is_some()).map(|(&unit, _)| unit).collect())
+        let values = self.learner.worth(None, self.data, units, self.by)?;
+        Ok(units.iter().zip(&values).filter(|(_, value)| value.is_some()).map(|(&unit, _)| unit).collect())
     }
 
     /// The scores of all documents of some queries by a fit at these settings on others.
     pub(in crate::method) fn scores_at(&mut self, at: Point, on: &[u32], of: &[u32]) -> Result<Vec<f64>> {
         let drawn = self.learner.settled(at).draw(self.data, on)?;
         let ranker = self.fit_one(&drawn, on, at, None)?.ranker;
-        ranker.scores_with(self.data.set, of, &Scaling::learn(at.scale, self.data.set, on))
+        ranker.scores_with(self.data.set, of, &self.learner.scaling(at.scale, self.data.set, on)?)
     }
 
     /// Chooses and fits; nothing where nothing can be chosen.
@@ -412,7 +431,7 @@ impl<'a, L: Learner> Search<'a, L> {
         let interrupted = best.report.stop == Stop::Interrupted;
         if interrupted || !self.data.refit && taken.train == train {
             let drawn = self.learner.settled(at).draw(self.data, &taken.train)?;
-            return Ok(Some((self.fitted(&taken.train, &drawn, best, chosen, false), at)));
+            return Ok(Some((self.fitted(&taken.train, &drawn, best, chosen, false)?, at)));
         }
         let what =
             if self.data.refit { "fitting on training and validation" } else { "fitting on all of the training part" };
@@ -423,9 +442,9 @@ impl<'a, L: Learner> Search<'a, L> {
             Err(Error::Interrupted) => {
                 let drawn = self.learner.settled(at).draw(self.data, &taken.train)?;
                 let report = Report { stop: Stop::Interrupted, ..best.report };
-                Ok(Some((self.fitted(&taken.train, &drawn, Outcome { report, ..best }, chosen, false), at)))
+                Ok(Some((self.fitted(&taken.train, &drawn, Outcome { report, ..best }, chosen, false)?, at)))
             }
-            outcome => Ok(Some((self.fitted(last, &drawn, outcome?, chosen, self.data.refit), at))),
+            outcome => Ok(Some((self.fitted(last, &drawn, outcome?, chosen, self.data.refit)?, at))),
         }
     }
 
@@ -437,12 +456,13 @@ impl<'a, L: Learner> Search<'a, L> {
         start: Option<Vec<f64>>,
     ) -> Result<Outcome> {
         let set = self.data.set;
-        let scaling = Scaling::learn(at.scale, set, units);
+        let learner = self.learner.settled(at);
+        let scaling = learner.scaling(at.scale, set, units)?;
         let rows = Rows::new(set, &drawn.units, &scaling);
         let dim = self.learner.dim(set.features.cols(), &drawn.examples);
         let start = start.unwrap_or_else(|| self.learner.begin(dim, &drawn.examples));
         let problem = Problem { rows: &rows, drawn, lambda: at.lambda };
-        let solved = self.solve(&self.learner.settled(at), &problem, start, L::Carry::default())?;
+        let solved = self.solve(&learner, &problem, start, L::Carry::default())?;
         let ranker = self.ranker(solved.theta, drawn, at.scale, &scaling);
         Ok(Outcome { at, ranker, report: solved.report })
     }
@@ -487,7 +507,7 @@ impl<'a, L: Learner> Search<'a, L> {
         outcome: Outcome,
         chosen: Option<Chosen>,
         refit: bool,
-    ) -> Fitted<Rank> {
+    ) -> Result<Fitted<Rank>> {
         let data = self.data;
         let mut settings = outcome.at.settings();
         settings.extend(self.learner.settled(outcome.at).used());
@@ -495,7 +515,7 @@ impl<'a, L: Learner> Search<'a, L> {
             method: self.learner.name().into(),
             settings,
             asked: self.learner.written().asked,
-            data: self.learner.digest(data.set),
+            data: self.learner.digest(data.set)?,
             notes: RankNotes {
                 preferences: self.data.set.preferences().map(Preferences::facts),
                 rows: units.iter().map(|&q| data.set.span(q as usize).len()).sum(),
@@ -514,6 +534,6 @@ impl<'a, L: Learner> Search<'a, L> {
         };
         let resumes = outcome.report.stop == Stop::Interrupted && self.learner.resumes();
         let journal = resumes.then(|| self.journal.rewound());
-        Fitted { model: outcome.ranker, facts, journal }
+        Ok(Fitted { model: outcome.ranker, facts, journal })
     }
 }

@@ -528,7 +528,7 @@ impl Learner for QuadRank {
         theta
     }
 
-    fn digest(&self, set: &RankSet) -> String {
-        set.linked_digest()
+    fn digest(&self, set: &RankSet) -> Result<String> {
+        Ok(set.linked_digest())
     }
 }
