@@ -135,7 +135,8 @@ fn same_pairs(set: &RankSet, truth: &BTreeMap<(usize, usize), f64>) -> Check {
         let start = set.span(q).start;
         for (a, b, weight) in preferences.of(set.span(q)) {
             let right = truth.get(&(start + a as usize, start + b as usize)).copied().unwrap_or(f64::NAN);
-            ensure!((weight - right).abs() <= 1e-12 * right, "another weight", "{weight}, not {right}");
+            let same = (weight - right).abs() <= 1e-12 * right;
+            ensure!(same, "another weight", "{weight}, not {right}");
         }
     }
     Ok(())

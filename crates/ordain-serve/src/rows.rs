@@ -205,7 +205,7 @@ impl<'m> Reader<'m> {
                 && !self.cells.iter().any(|input| input.column == self.names[j] && input.kind == Kind::Vectors)
         };
         let missing: Vec<String> = (0..all.len()).filter(|&j| lacks(j)).map(|j| self.names[j].clone()).collect();
-        if !loose && !(missing.is_empty() && extra.is_empty()) {
+        if !loose && (!missing.is_empty() || !extra.is_empty()) {
             let mut problem = Problem::from(ordain::Error::Features { missing, extra });
             problem.detail = format!("{}: {}", place(), problem.detail);
             return Err(problem);

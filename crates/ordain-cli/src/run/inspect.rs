@@ -64,7 +64,7 @@ fn model<T: Show>(opened: &Opened, args: &Inspect, screen: &Screen) -> Result<()
 fn ranges<T: Show>(fitted: &Fitted<T>) -> Result<Value> {
     let inputs = fitted.model.inputs();
     let columns = inputs.columns.names.iter().zip(inputs.ranges.columns());
-    Ok(serde_json::to_value(columns.map(|(name, range)| (name, range)).collect::<std::collections::BTreeMap<_, _>>())?)
+    Ok(serde_json::to_value(columns.collect::<std::collections::BTreeMap<_, _>>())?)
 }
 
 /// What stands in two parts, and how large they are.

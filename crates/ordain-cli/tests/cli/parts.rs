@@ -9,7 +9,7 @@ fn dated(queries: usize) -> String {
     let mut text = "qid,docid,label,day,a,b\n".to_owned();
     for row in data::rows(queries, 4) {
         let q: usize = row.query[1..].parse().unwrap();
-        let day = if q % 3 == 0 { 1 } else { q };
+        let day = if q.is_multiple_of(3) { 1 } else { q };
         let (a, b) = (row.values[0], row.values[2]);
         writeln!(text, "{},{},{},2024-01-{day:02},{a},{b}", row.query, row.document, row.grade).unwrap();
     }
@@ -63,7 +63,7 @@ fn the_newest_units_choose() {
         text.lines().filter(of).fold(head, |all, line| all + "\n" + line) + "\n"
     };
     // of days 29, 28, 26, 25, 23, 22 the sixth newest is 22; multiples of three are old
-    let newest = |q: usize| q >= 22 && q % 3 != 0;
+    let newest = |q: usize| q >= 22 && !q.is_multiple_of(3);
     let (rest, new) = (place.write("rest.csv", &rows(&|q| !newest(q))), place.write("new.csv", &rows(&newest)));
     let words = ["fit", "ranksvm", &rest, "--valid", &new, "-o", &place.at("two.ordain"), "--ignore", "day", "--json"];
     let two = well(&words).json();

@@ -118,7 +118,7 @@ impl Records {
     /// Both records, and the comparison: fields with the feature that is named after them, then the other features.
     fn compare(&self, key: [&str; 3], features: &[PairFeature], blind: bool) -> Value {
         let said = |feature: &PairFeature| if blind { None } else { feature.contribution };
-        let cells = self.texts.get(&key.map(str::to_owned).to_vec());
+        let cells = self.texts.get(key.map(str::to_owned).as_slice());
         let (mut left, mut right, mut rows) = (Map::new(), Map::new(), vec![]);
         let mut used = vec![false; features.len()];
         for (name, i, j) in &self.fields {

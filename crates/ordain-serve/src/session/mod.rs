@@ -86,6 +86,11 @@ const LEASE: Duration = Duration::from_secs(600);
 /// How many of a person's own answers on an item are listed.
 const HISTORY: usize = 20;
 
+/// A person: a name, or none was given.
+type Person = Option<String>;
+/// The line that was the last when a question was seen, and the question.
+type Seen = (u64, u32, Map<String, Value>);
+
 /// A session.
 pub(crate) struct Session {
     pub(crate) page: Arc<dyn Page>,
@@ -96,9 +101,9 @@ pub(crate) struct Session {
     blind: bool,
     overlap: usize,
     target: f64,
-    leases: Mutex<HashMap<usize, Vec<(Option<String>, Instant)>>>,
+    leases: Mutex<HashMap<usize, Vec<(Person, Instant)>>>,
     /// The question that each person saw last on each unit, with the line that was the last then.
-    asked: Mutex<HashMap<(usize, Option<String>), (u64, u32, Map<String, Value>)>>,
+    asked: Mutex<HashMap<(usize, Person), Seen>>,
     precisions: Mutex<HashMap<usize, f64>>,
 }
 

@@ -242,6 +242,7 @@ fn tail(count: usize, mean: f64) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp)] // quantiles are values of the data
 mod tests {
     use super::*;
     use crate::matrix::{Csr, Matrix};

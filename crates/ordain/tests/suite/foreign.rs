@@ -1,4 +1,5 @@
 //! Files of other programs as tables.
+#![allow(clippy::unwrap_used)] // a test may panic
 
 use ordain::data::{
     Foreign, ForeignTable, MatchReading, Missing, Truth, read_foreign, read_matches, read_rank, write_splink,
@@ -33,12 +34,12 @@ fn logs_of_elasticsearch_are_queries() {
         answer("", &[("d1", r#"{"name":"y","value":2},{"name":"x","value":-1e-3}"#)]),
     ];
     let path = written(folder.path(), "log.json", &text.join("\n"));
-    let table = read_foreign(&[path.clone()], Foreign::EsLog, None).unwrap();
+    let table = read_foreign(std::slice::from_ref(&path), Foreign::EsLog, None).unwrap();
     assert_eq!(rows(&table), ["qid,docid,x,y", "boots,d1,1.5,", "boots,d2,1.5,", "log-2,d1,-0.001,2"]);
     assert_eq!(table.missing, 2);
     // grades, and the way through a table
     let qrels = written(folder.path(), "q.txt", "boots 0 d1 3\nlog-2 0 d1 1\nother 0 d9 1\n");
-    let table = read_foreign(&[path.clone()], Foreign::EsLog, Some(&qrels)).unwrap();
+    let table = read_foreign(std::slice::from_ref(&path), Foreign::EsLog, Some(&qrels)).unwrap();
     assert_eq!((table.header[0].as_str(), table.unjudged), ("label", 1));
     let out = folder.path().join("out.csv");
     table.write(&out).unwrap();
@@ -96,7 +97,7 @@ const EDGES: &str = "match_weight,match_probability,unique_id_l,unique_id_r,gamm
 fn edges_of_splink_are_problems_and_go_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = written(folder.path(), "edges.csv", EDGES);
-    let table = read_foreign(&[path.clone()], Foreign::Splink, None).unwrap();
+    let table = read_foreign(std::slice::from_ref(&path), Foreign::Splink, None).unwrap();
     assert_eq!(
         rows(&table),
         [
@@ -108,7 +109,7 @@ fn edges_of_splink_are_problems_and_go_back() {
     );
     let labels = "unique_id_l,unique_id_r,clerical_match_score\np1,p3,0.95\nq2,q1,0\nz,y,1\n";
     let labels = written(folder.path(), "labels.csv", labels);
-    let table = read_foreign(&[path.clone()], Foreign::Splink, Some(&labels)).unwrap();
+    let table = read_foreign(std::slice::from_ref(&path), Foreign::Splink, Some(&labels)).unwrap();
     assert_eq!((table.header.last().unwrap().as_str(), table.unjudged), ("matched", 1));
     assert_eq!(table.rows.iter().map(|row| row.last().unwrap().as_str()).collect::<Vec<_>>(), ["1", "", "0"]);
     // and back

@@ -1,4 +1,5 @@
 //! Preferences and clicks in place of grades, and weights of queries.
+#![allow(clippy::unwrap_used)] // a test may panic
 
 use crate::cases::cases;
 use ordain::data::synthetic::Synthetic;
@@ -69,9 +70,9 @@ fn preferences_of_grades_make_the_model_of_the_grades() {
                 // frank weighs whole queries
                 let of: Vec<f64> = (0..set.len()).map(|_| 0.5 + 2.0 * random.uniform()).collect();
                 let mut weights = vec![0.0; set.rows()];
-                for q in 0..set.len() {
+                for (q, &of) in of.iter().enumerate() {
                     let own =
-                        |random: &mut Random| if method.starts_with("frank") { of[q] } else { 0.5 + random.uniform() };
+                        |random: &mut Random| if method.starts_with("frank") { of } else { 0.5 + random.uniform() };
                     set.span(q).for_each(|row| weights[row] = own(&mut random));
                 }
                 set.weights = Some(weights);

@@ -21,7 +21,7 @@ struct Sought {
 /// Keys inside an interval that cut it into about equal parts.
 fn cuts(low: u32, high: u32) -> impl Iterator<Item = u32> {
     let width = u64::from(high - low);
-    (1..1u64 << STEP).map(move |k| (u64::from(low) + (k * width >> STEP)) as u32).filter(move |&key| key < high)
+    (1..1u64 << STEP).map(move |k| (u64::from(low) + ((k * width) >> STEP)) as u32).filter(move |&key| key < high)
 }
 
 /// The transforms and ranges of some columns of many values; `below` says for lists of keys, one list per column, how many values are below each.
