@@ -23,7 +23,7 @@ def folder():
 
 def likelihood(random, own):
     """Draw the likeness of two names: of the same person, or of two."""
-    return round(random.uniform(0.45, 1) if own else random.uniform(0, 0.6), 3)
+    return round(random.uniform(0.2, 1) if own else random.uniform(0, 0.8), 3)
 
 
 def items(path, labels):

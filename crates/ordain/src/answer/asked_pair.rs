@@ -101,7 +101,8 @@ fn known(problem: &Problem, answers: &[(u32, Option<bool>)]) -> (Vec<Option<bool
 /// use ordain::{answer::asked_problem, data::synthetic::Linkage, method::MatchMap, solver::run::Watch};
 /// use ordain::task::{Method, Model, Training};
 /// let set = Linkage::default().make();
-/// let model = MatchMap::default().fit(&Training::new(&set, &set.all()), &Watch::NOBODY)?.model;
+/// let method = MatchMap { null: true, ..MatchMap::default() };
+/// let model = method.fit(&Training::new(&set, &set.all()), &Watch::NOBODY)?.model;
 /// let ready = model.prepare(&set)?;
 /// let before = asked_problem(&model, &ready, 0, &[], None)?;
 /// let question = before.question.unwrap();
@@ -252,62 +253,4 @@ fn matching(
         ..edge.map_or_else(|| alone(i), &state)
     };
     now.iter().enumerate().take(MATCHES).map(row).collect()
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)] // a test may panic
-mod tests {
-    use super::*;
-    use crate::data::synthetic::Linkage;
-    use crate::method::MatchMap;
-    use crate::random::Random;
-    use crate::solver::run::Watch;
-    use crate::task::{Method, Model, Training};
-
-    #[test]
-    fn the_matching_agrees_with_the_answers_and_says_what_the_last_one_changed() {
-        let set = Linkage { problems: 6, ..Linkage::default() }.make();
-        let model = MatchMap::default().fit(&Training::new(&set, &set.all()), &Watch::NOBODY).unwrap().model;
-        let (ready, mut random) = (model.prepare(&set).unwrap(), Random::new(5));
-        for _ in 0..crate::cases::cases(40) {
-            let p = random.below(set.len());
-            let problem = set.problem(p);
-            let mut answers: Vec<(u32, Option<bool>)> = vec![];
-            for _ in 0..random.below(5) {
-                let e = random.below(problem.edges.len()) as u32;
-                answers.retain(|own| own.0 != e);
-                answers.push((e, [Some(true), Some(false), None][random.below(3)]));
-            }
-            let said = asked_problem(&model, &ready, p, &answers, None).unwrap();
-            let mut taken: Vec<(u32, bool)> = vec![]; // ends of answers with yes
-            let clash = answers.iter().filter(|own| own.1 == Some(true)).any(|own| {
-                let (i, j) = problem.edges[own.0 as usize];
-                let twice = taken.contains(&(i, false)) || taken.contains(&(j, true));
-                taken.extend([(i, false), (j, true)]);
-                twice
-            });
-            if clash {
-                assert!(said.impossible.is_some(), "{answers:?}");
-            }
-            if said.impossible.is_some() {
-                continue;
-            }
-            let matched = |of: &AskedProblem, e| of.matching.iter().any(|own| own.pair == name(problem, e));
-            for &(e, yes) in &answers {
-                assert!(yes.is_none_or(|yes| matched(&said, e) == yes), "{answers:?}");
-                assert!(said.question.as_ref().is_none_or(|question| question.edge != e), "{answers:?}");
-            }
-            let last = answers.iter().rposition(|own| own.1.is_some());
-            let mut less = answers.clone();
-            last.into_iter().for_each(|at| _ = less.remove(at));
-            let before = asked_problem(&model, &ready, p, &less, None).unwrap();
-            for (now, old) in said.matching.iter().zip(&before.matching) {
-                assert_eq!(now.changed, now.pair != old.pair, "{answers:?}");
-            }
-            let wanted = random.below(problem.edges.len()) as u32;
-            let own = asked_problem(&model, &ready, p, &answers, Some(wanted)).unwrap();
-            assert_eq!(own.question.unwrap().edge, wanted);
-            assert_eq!((own.matching, own.refused), (said.matching, said.refused));
-        }
-    }
 }

@@ -2,13 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::float_cmp)] // a test may panic, and a share of all is exactly 1
 
 use crate::cases::cases;
+use ordain::answer::{AskedProblem, PairName, asked_problem};
 use ordain::ask::{Count, Known, Strategy, given, next, next_of, next_pair, replay, replayable, sides};
 use ordain::data::scale::Scale;
 use ordain::data::synthetic::{Linkage, Scenes};
 use ordain::data::transform::Transforms;
 use ordain::data::{Columns, LabelSet, Missing};
 use ordain::matrix::{Features, Matrix};
-use ordain::method::{Annotator, CStar, CountModel, Decide, LabelWork, Matcher, OneVsRest, Scored, Trainer};
+use ordain::method::{Annotator, CStar, CountModel, Decide, LabelWork, MatchMap, Matcher, OneVsRest, Scored, Trainer};
 use ordain::metric::Convention;
 use ordain::random::Random;
 use ordain::score::Score;
@@ -521,4 +522,56 @@ fn pairs_given_answers_are_those_of_the_matchings_that_agree() {
         }
     }
     assert!(refused > 0, "some answers contradict each other");
+}
+
+#[test]
+fn the_matching_agrees_with_the_answers_and_says_what_the_last_one_changed() {
+    let set = Linkage { problems: 6, ..Linkage::default() }.make();
+    let method = MatchMap { null: true, ..MatchMap::default() };
+    let model = method.fit(&Training::new(&set, &set.all()), &Watch::NOBODY).unwrap().model;
+    let (ready, mut random) = (model.prepare(&set).unwrap(), Random::new(5));
+    for _ in 0..cases(40) {
+        let p = random.below(set.len());
+        let problem = set.problem(p);
+        let mut answers: Vec<(u32, Option<bool>)> = vec![];
+        for _ in 0..random.below(5) {
+            let e = random.below(problem.edges.len()) as u32;
+            answers.retain(|own| own.0 != e);
+            answers.push((e, [Some(true), Some(false), None][random.below(3)]));
+        }
+        let said = asked_problem(&model, &ready, p, &answers, None).unwrap();
+        let mut taken: Vec<(u32, bool)> = vec![]; // ends of answers with yes
+        let clash = answers.iter().filter(|own| own.1 == Some(true)).any(|own| {
+            let (i, j) = problem.edges[own.0 as usize];
+            let twice = taken.contains(&(i, false)) || taken.contains(&(j, true));
+            taken.extend([(i, false), (j, true)]);
+            twice
+        });
+        if clash {
+            assert!(said.impossible.is_some(), "{answers:?}");
+        }
+        if said.impossible.is_some() {
+            continue;
+        }
+        let name = |e: u32| {
+            let (i, j) = problem.edges[e as usize];
+            PairName { left: problem.left[i as usize].clone(), right: Some(problem.right[j as usize].clone()) }
+        };
+        let matched = |of: &AskedProblem, e| of.matching.iter().any(|own| own.pair == name(e));
+        for &(e, yes) in &answers {
+            assert!(yes.is_none_or(|yes| matched(&said, e) == yes), "{answers:?}");
+            assert!(said.question.as_ref().is_none_or(|question| question.edge != e), "{answers:?}");
+        }
+        let last = answers.iter().rposition(|own| own.1.is_some());
+        let mut less = answers.clone();
+        last.into_iter().for_each(|at| _ = less.remove(at));
+        let before = asked_problem(&model, &ready, p, &less, None).unwrap();
+        for (now, old) in said.matching.iter().zip(&before.matching) {
+            assert_eq!(now.changed, now.pair != old.pair, "{answers:?}");
+        }
+        let wanted = random.below(problem.edges.len()) as u32;
+        let own = asked_problem(&model, &ready, p, &answers, Some(wanted)).unwrap();
+        assert_eq!(own.question.unwrap().edge, wanted);
+        assert_eq!((own.matching, own.refused), (said.matching, said.refused));
+    }
 }
