@@ -115,14 +115,14 @@ pub(crate) struct Fit {
     /// A .npy file (rows and columns in the order of the items) or a table with the id of an item first and a column for each item by its id
     #[arg(long, value_name = "FILE", conflicts_with = "valid")]
     pub(crate) gram: Option<PathBuf>,
-    /// The newest fifth of the queries, items or problems chooses, instead of every fifth; of a table
+    /// The newest fifth of the units chooses, by a column of moments
     ///
-    /// The column of the moment, numbers or dates; it is no feature. A query or problem is as new as its newest row
+    /// Instead of every fifth; of a table. The column of the moment, numbers or dates, is no feature. A query or problem is as new as its newest row
     #[arg(long, value_name = "COLUMN", conflicts_with_all = ["valid", "pairs", "gram"])]
     pub(crate) split_by: Option<String>,
-    /// Of fit auto: how long to try methods, as in 60s, 5m or 2h, the last fit included as far as can be told
+    /// Of fit auto: how long to try methods, as in 60s, 5m or 2h
     ///
-    /// Only the number of candidates depends on it; --candidates with that number, which is said and stored in the model, repeats it
+    /// The last fit is included as far as can be told. Only the number of candidates depends on it; --candidates with that number, which is said and stored in the model, repeats it
     #[arg(long, value_name = "TIME", conflicts_with = "candidates")]
     pub(crate) budget: Option<String>,
     /// Of fit auto: how many candidates of the list to try [default: all]
@@ -138,12 +138,12 @@ pub(crate) struct Fit {
     /// One per line, in the order of the rows of the training files and then of the validation file
     #[arg(long, value_name = "SCORES")]
     pub(crate) start: Option<PathBuf>,
-    /// Of methods that learn from pairs: which of two documents is better, in place of grades
+    /// Of methods of pairs: which of two documents is better, not grades
     ///
     /// A table with the columns qid, winner, loser and, if they do not all count alike, weight. A pair weighs what its row says, and twice as much where it stands there twice; weights of documents have no part in it. What is open is chosen by pairs, the share of their weight in the right order. For ranksvm (of trees with loss=logistic), ranknet, rankboost, frank and qbrank
     #[arg(long, value_name = "FILE", conflicts_with = "clicks")]
     pub(crate) preferences: Option<PathBuf>,
-    /// Of methods that learn from pairs: learn from clicks, weighed against what stood on top
+    /// Of methods of pairs: clicks, weighed against what stood on top
     ///
     /// ips[,eta=1][,clip=10][,position=COLUMN]: the training table has the columns clicked (1 or 0; --label names another) and position (from 1), and each of its queries is one list that was shown. A clicked document is preferred to all above it that were not clicked and to the next one below; a pair weighs position^eta of its clicked document, at most clip
     #[arg(long, value_name = "ips[,eta=1]")]
@@ -438,7 +438,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "FILE", requires = "train")]
     pub(crate) valid: Option<PathBuf>,
     /// The newest fifth of the training file is the test part (without --test), and the newest fifth of the rest chooses; of a table. The column of the moment, numbers or dates; it is no feature
-    #[arg(long, value_name = "COLUMN", requires = "train", conflicts_with_all = ["valid", "pairs"])]
+    #[arg(long, value_name = "COLUMN", requires = "train", conflicts_with_all = ["valid", "pairs", "cv", "folds"])]
     pub(crate) split_by: Option<String>,
     /// Test file
     #[arg(long, value_name = "FILE", requires = "train")]
