@@ -807,6 +807,18 @@ pub(crate) struct Serve {
     /// The expected precision, and share of right control questions, that is enough
     #[arg(long, value_name = "P", default_value_t = 0.95, help_heading = "Labelling")]
     pub(crate) target: f64,
+    /// Serve the contract of a machine learning backend of Label Studio; with =complete a label that is not chosen there counts as no
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "chosen", value_name = "HOW", help_heading = "Other programs")]
+    pub(crate) label_studio: Option<LabelStudioArg>,
+    /// Serve the REST interface of Annif
+    #[arg(long, requires = "vocabulary", help_heading = "Other programs")]
+    pub(crate) annif: bool,
+    /// The subjects that an Annif client knows: lines <URI>, tab, label, as annif load-vocab reads them
+    #[arg(long, value_name = "FILE", requires = "annif", help_heading = "Other programs")]
+    pub(crate) vocabulary: Option<PathBuf>,
+    /// The language of the vocabulary
+    #[arg(long, value_name = "CODE", default_value = "en", help_heading = "Other programs")]
+    pub(crate) language: String,
     /// The most bytes of a request
     #[arg(long, value_name = "BYTES", default_value_t = 8 << 20, help_heading = "Limits")]
     pub(crate) max_body: usize,
@@ -816,6 +828,14 @@ pub(crate) struct Serve {
     /// The most seconds of a request
     #[arg(long, value_name = "SECONDS", default_value_t = 30, help_heading = "Limits", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) timeout: u64,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LabelStudioArg {
+    /// Labels that are chosen apply; nothing is known of the others
+    Chosen,
+    /// Labels that are not chosen do not apply
+    Complete,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,16 +3,20 @@
 //! Requests become sets of the library, and its answers become JSON: the documents of `ordain --json`, field for field. Nothing is computed
 //! here. [`run`] listens until it is told to end.
 
+mod annif;
 mod guard;
+mod label_studio;
 mod listen;
 mod metrics;
 mod models;
 mod native;
+mod open_inference;
 mod operations;
 mod page;
 mod problem;
 mod routes;
 mod rows;
+mod said;
 mod session;
 mod work;
 
@@ -36,6 +40,10 @@ pub struct Config {
     pub access: Access,
     /// Names of hosts by which the server may be called, beside addresses and, on a loopback address, `localhost`.
     pub hosts: Vec<String>,
+    /// The routes of a machine learning backend of Label Studio, if they are wanted.
+    pub label_studio: Option<LabelStudio>,
+    /// The vocabulary of the routes of Annif and its language, if they are wanted.
+    pub annif: Option<(PathBuf, String)>,
     /// What is too much.
     pub limits: Limits,
     /// Where words for the person who runs the server go.
@@ -63,6 +71,13 @@ pub struct Labelled {
     pub overlap: usize,
     /// The expected precision that is enough.
     pub target: f64,
+}
+
+/// How annotations of Label Studio are read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LabelStudio {
+    /// Whether a label that was not chosen does not apply; else nothing is known of it.
+    pub complete: bool,
 }
 
 /// Who may ask.

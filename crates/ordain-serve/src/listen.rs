@@ -1,5 +1,6 @@
 //! Listening: connections within limits, orders to end and to read models again.
 
+use crate::annif::Vocabulary;
 use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::routes::{App, router};
@@ -118,7 +119,8 @@ fn failed(action: &'static str) -> impl Fn(std::io::Error) -> Error {
 impl App {
     /// Loads models and data.
     fn new(config: Config) -> Result<Self> {
-        let Config { models, labelling, bind, access, hosts, limits, say } = config;
+        let Config { models, labelling, bind, access, hosts, label_studio, annif, limits, say } = config;
+        let vocabulary = annif.map(|(path, language)| Vocabulary::read(&path, &language)).transpose()?;
         let loopback = bind.ip().is_loopback();
         if matches!(access, Access::Open) && !loopback {
             return Err(Error::Setting {
@@ -145,7 +147,20 @@ impl App {
         };
         let ending = AtomicBool::new(false);
         let work = Work::new(limits.waiting);
-        Ok(Self { models, session, access, hosts, loopback, limits, work, metrics, ending, say })
+        Ok(Self {
+            models,
+            session,
+            access,
+            hosts,
+            loopback,
+            label_studio,
+            vocabulary,
+            limits,
+            work,
+            metrics,
+            ending,
+            say,
+        })
     }
 
     /// Reads all models again.

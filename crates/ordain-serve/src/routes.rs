@@ -1,5 +1,6 @@
 //! The table of routes.
 
+use crate::annif::{self, Vocabulary};
 use crate::guard::{body, guard};
 use crate::metrics::Metrics;
 use crate::models::Models;
@@ -7,7 +8,7 @@ use crate::native::{Route, answer};
 use crate::problem::{Problem, Result, json};
 use crate::session::Session;
 use crate::work::Work;
-use crate::{Access, Limits, Say, operations, page, session};
+use crate::{Access, LabelStudio, Limits, Say, label_studio, open_inference, operations, page, session};
 use axum::Router;
 use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
@@ -24,6 +25,8 @@ pub(crate) struct App {
     pub(crate) hosts: Vec<String>,
     /// Whether the server listens on a loopback address.
     pub(crate) loopback: bool,
+    pub(crate) label_studio: Option<LabelStudio>,
+    pub(crate) vocabulary: Option<Vocabulary>,
     pub(crate) limits: Limits,
     pub(crate) work: Work,
     pub(crate) metrics: Arc<Metrics>,
@@ -54,7 +57,28 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/api/v1/answers", post(session::routes::answers))
         .route("/api/v1/undo", post(session::routes::undo))
         .route("/api/v1/redo", post(session::routes::redo))
-        .route("/api/v1/export", get(session::routes::export));
+        .route("/api/v1/export", get(session::routes::export))
+        .route("/v2", get(open_inference::server))
+        .route("/v2/health/live", get(open_inference::live))
+        .route("/v2/health/ready", get(open_inference::ready))
+        .route("/v2/models/{model}", get(open_inference::model))
+        .route("/v2/models/{model}/ready", get(open_inference::model_ready))
+        .route("/v2/models/{model}/infer", post(open_inference::infer))
+        .route("/v2/models/{model}/versions/{version}", get(open_inference::model))
+        .route("/v2/models/{model}/versions/{version}/ready", get(open_inference::model_ready))
+        .route("/v2/models/{model}/versions/{version}/infer", post(open_inference::infer))
+        .route("/v1/", get(annif::root))
+        .route("/v1/projects", get(annif::projects))
+        .route("/v1/projects/{project}", get(annif::one))
+        .route("/v1/projects/{project}/suggest", post(annif::suggest))
+        .route("/v1/projects/{project}/suggest-batch", post(annif::suggest_batch))
+        .route("/v1/vocabs", get(annif::vocabularies))
+        .route("/label-studio/{secret}/health", get(label_studio::health))
+        .route("/label-studio/{secret}/setup", post(label_studio::setup))
+        .route("/label-studio/{secret}/predict", post(label_studio::predict))
+        .route("/label-studio/{secret}/webhook", post(label_studio::webhook))
+        .route("/label-studio/{secret}/versions", get(label_studio::versions))
+        .route("/label-studio/{secret}/validate", post(label_studio::none));
     routes
         .fallback(|| async { Problem::not_found("there is no such route (GET /openapi.json lists all)") })
         .method_not_allowed_fallback(|| async {

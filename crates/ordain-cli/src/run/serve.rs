@@ -1,13 +1,13 @@
 //! `ordain serve`.
 
 use crate::SERVER;
-use crate::args::Serve;
+use crate::args::{LabelStudioArg, Serve};
 use crate::plan::{Usage, usage};
 use crate::run::{check_not_input, check_output};
 use crate::screen::{Screen, complain};
 use anyhow::Result;
 use ordain::Error;
-use ordain_serve::{Access, Config, Control, Labelled, Limits};
+use ordain_serve::{Access, Config, Control, LabelStudio, Labelled, Limits};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,15 +46,29 @@ pub(super) fn run(args: &Serve, screen: &Screen) -> Result<()> {
         time: Duration::from_secs(args.timeout),
         ..Limits::default()
     };
+    let annif = match (args.annif, &args.vocabulary) {
+        (true, Some(path)) => Some((path.clone(), args.language.clone())),
+        _ => None,
+    };
+    let label_studio = args.label_studio.map(|how| LabelStudio { complete: how == LabelStudioArg::Complete });
     let page = labelling.is_some();
-    let quiet = screen.is_quiet();
+    let (quiet, studio) = (screen.is_quiet(), label_studio.is_some());
     let say = move |text: &str| match text.strip_prefix("listening at ") {
         // the token is in a part of the address that is never sent
-        Some(address) => match &made {
-            Some(token) if page => complain(&format!("label at {address}#token={token}")),
-            Some(token) => complain(&format!("{text}, token {token}")),
-            None => complain(text),
-        },
+        Some(address) => {
+            if studio {
+                let token = made.as_deref().unwrap_or("TOKEN");
+                complain(&format!("Label Studio: connect a model at {address}label-studio/{token}"));
+                complain(
+                    "  it refuses local addresses unless it was started with ML_BLOCK_LOCAL_IP=false SSRF_PROTECTION_ENABLED=false",
+                );
+            }
+            match &made {
+                Some(token) if page => complain(&format!("label at {address}#token={token}")),
+                Some(token) => complain(&format!("{text}, token {token}")),
+                None => complain(text),
+            }
+        }
         None if quiet => {}
         None => complain(text),
     };
@@ -66,6 +80,8 @@ pub(super) fn run(args: &Serve, screen: &Screen) -> Result<()> {
         bind: args.bind,
         access,
         hosts: args.allow_host.clone(),
+        label_studio,
+        annif,
         limits,
         say: Arc::new(say),
     };

@@ -134,6 +134,38 @@ fn a_token_is_made_up_and_said_once() {
     .says("another name for the output");
 }
 
+#[test]
+fn other_programs_are_served_when_they_are_wanted() {
+    let place = labelled();
+    let model = place.at("model.ordain");
+    let words = place.write("v.tsv", "<http://example.org/sea>\tsea\n");
+    for (more, complete) in [("--label-studio", false), ("--label-studio=complete", true)] {
+        let answers = place.at(&format!("{complete}.jsonl"));
+        let annif = ["--annif", "--vocabulary", &words, "--language", "fi"];
+        let data = ["--items", &place.at("items.csv"), "--answers", &answers, "--token", "none"];
+        let server = Server::start(&[&[&model[..], more][..], &annif, &data].concat());
+        let (_, project) = server.send("GET /v1/projects/model", "").unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&project).unwrap()["language"], "fi");
+        let done = json!({"action": "ANNOTATION_CREATED", "task": {"data": {"id": "3"}}, "annotation": {
+            "id": 1, "completed_by": 1, "result": [{"type": "choices", "value": {"choices": ["sand"]}}]}});
+        assert_eq!(server.send("POST /label-studio/none/webhook", &done.to_string()).unwrap().0, 201);
+        server.signal("-TERM");
+        let (code, said) = server.end();
+        assert!(code == Some(0) && said.contains("ML_BLOCK_LOCAL_IP=false"), "{said}");
+        let lines = std::fs::read_to_string(answers).unwrap().lines().count();
+        assert_eq!(lines, if complete { 13 } else { 2 });
+    }
+    let server = Server::start(&[&model, "--token", "none"]);
+    for route in ["GET /v1/projects", "GET /label-studio/none/health"] {
+        assert_eq!(server.send(route, "").unwrap().0, 404, "{route}");
+    }
+    server.signal("-TERM");
+    assert_eq!(server.end().0, Some(0));
+    ordain(&["serve", &model, "--annif"]).code(2).says("--vocabulary");
+    let wrong = place.write("w.tsv", "sea\n");
+    ordain(&["serve", &model, "--annif", "--vocabulary", &wrong]).code(1).says("w.tsv");
+}
+
 /// Killed at any moment: every answer that was acknowledged is there, none twice, and the file is taken up again.
 #[test]
 fn an_acknowledged_answer_survives_a_kill() {

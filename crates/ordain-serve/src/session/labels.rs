@@ -8,6 +8,7 @@ use crate::Labelled;
 use crate::metrics::Metrics;
 use crate::models::Loaded;
 use crate::problem::{Problem, Result};
+use crate::said::{Said, said};
 use ordain::answer::{AskHow, AskedItem, asked_item};
 use ordain::ask::{Strategy, doubts};
 use ordain::data::{LabelReading, LabelSet};
@@ -16,7 +17,7 @@ use ordain::method::Annotate;
 use ordain::model_file::AnyModel;
 use ordain::task::{Fitted, Model as _, Ready, Task as _};
 use serde_json::{Map, Value, json};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -40,6 +41,8 @@ struct Labels {
     target: f64,
     doubts: Vec<f64>,
     search: Search,
+    /// Items by the text that is shown of them, the first of equals.
+    by_text: HashMap<String, usize>,
     shown: Shown,
 }
 
@@ -67,7 +70,12 @@ pub(super) fn open(
     let (strategy, note) = affordable(given, fitted, &on)?;
     let raw = on.raw();
     let shown = Shown::read(&given.items, &model.inputs.columns, &given.show, &raw.features)?;
+    let mut by_text = HashMap::new();
+    for unit in 0..set.len() {
+        shown.text(unit).map(|text| by_text.entry(text.trim().to_owned()).or_insert(unit));
+    }
     let labels = Labels {
+        by_text,
         doubts: doubts(model, &on)?,
         search: Search::new(model.labels.iter().map(String::as_str)),
         given: given_set,
@@ -221,6 +229,15 @@ impl Page for Labels {
         });
         let Value::Object(document) = document else { return Err(Problem::bad("no document")) };
         Ok(State { document, question: record, precision: expected_precision })
+    }
+
+    fn suggested(&self, unit: usize) -> Result<Said> {
+        let scored = self.scored();
+        Ok(said(&annotator(&scored.loaded)?.model, &scored.on, unit)?)
+    }
+
+    fn by_text(&self, text: &str) -> Option<usize> {
+        self.by_text.get(text.trim()).copied()
     }
 
     fn search(&self, text: &str, most: usize) -> (Vec<u32>, usize) {

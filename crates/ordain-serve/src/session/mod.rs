@@ -7,12 +7,13 @@ mod ranks;
 pub(crate) mod routes;
 mod search;
 mod show;
-mod writer;
+pub(crate) mod writer;
 
 use crate::Labelled;
 use crate::metrics::Metrics;
 use crate::models::Loaded;
 use crate::problem::{Problem, Result};
+use crate::said::Said;
 use axum::http::StatusCode;
 use ordain::answer::Control;
 use ordain::labelling::Answer;
@@ -54,6 +55,14 @@ pub(crate) trait Page: Send + Sync {
     fn state(&self, unit: usize, answers: &[Answer], how: &How) -> Result<State>;
     /// Takes over another model of the same columns and names.
     fn take_over(&self, loaded: &Arc<Loaded>) -> ordain::Result<()>;
+    /// The labels of a unit, for programs that show them.
+    fn suggested(&self, _unit: usize) -> Result<Said> {
+        Err(Problem::unfit("this model gives no labels"))
+    }
+    /// The unit that shows a text.
+    fn by_text(&self, _text: &str) -> Option<usize> {
+        None
+    }
     /// Labels that are searched for by a part of their name: the first of them by number, and how many there are.
     fn search(&self, text: &str, most: usize) -> (Vec<u32>, usize);
     /// The label of a number.
@@ -94,10 +103,10 @@ type Seen = (u64, u32, Map<String, Value>);
 /// A session.
 pub(crate) struct Session {
     pub(crate) page: Arc<dyn Page>,
-    writer: Writer,
+    pub(crate) writer: Writer,
     /// The name of the data.
     name: String,
-    path: std::path::PathBuf,
+    pub(crate) path: std::path::PathBuf,
     blind: bool,
     overlap: usize,
     target: f64,

@@ -4,7 +4,7 @@ use crate::metrics::Metrics;
 use crate::problem::{Problem, Result};
 use axum::http::StatusCode;
 use ordain::data::{LabelSet, MatchSet, RankSet};
-use ordain::labelling::{Answer, LabelQuestions, Labelling, MatchQuestions, RankQuestions, Said, Subjects};
+use ordain::labelling::{Answer, LabelQuestions, Labelling, MatchQuestions, RankQuestions, Said, Subject, Subjects};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -17,6 +17,7 @@ pub(crate) trait Book {
     fn change(&mut self, answer: Answer, more: Map<String, Value>, said: Said<'_>) -> ordain::Result<u64>;
     fn undo(&mut self, said: Said<'_>) -> ordain::Result<Option<Answer>>;
     fn redo(&mut self, said: Said<'_>) -> ordain::Result<Option<Answer>>;
+    fn take_back(&mut self, subject: Subject, said: Said<'_>) -> ordain::Result<Option<Answer>>;
     fn of_unit(&self, unit: usize, by: Option<&str>) -> Vec<Answer>;
     fn last_line(&self, unit: usize, by: Option<&str>) -> u64;
     fn has_key(&self, key: &str) -> bool;
@@ -34,6 +35,9 @@ impl<S: Subjects> Book for Labelling<'_, S> {
     }
     fn redo(&mut self, said: Said<'_>) -> ordain::Result<Option<Answer>> {
         self.redo(said)
+    }
+    fn take_back(&mut self, subject: Subject, said: Said<'_>) -> ordain::Result<Option<Answer>> {
+        self.take_back(subject, said)
     }
     fn of_unit(&self, unit: usize, by: Option<&str>) -> Vec<Answer> {
         self.of_unit_by(unit, by).copied().collect()

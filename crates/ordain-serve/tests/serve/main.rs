@@ -3,6 +3,7 @@
 
 mod labels;
 mod native;
+mod others;
 mod shield;
 
 use axum::body::{Body, to_bytes};
@@ -89,6 +90,8 @@ pub(crate) fn config(models: Vec<(String, std::path::PathBuf)>) -> Config {
         bind: "127.0.0.1:8080".parse().unwrap(),
         access: Access::Open,
         hosts: vec![],
+        label_studio: None,
+        annif: None,
         limits: Limits::default(),
         say: Arc::new(|_| {}),
     }
