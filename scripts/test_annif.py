@@ -5,7 +5,6 @@
 Makes an environment in target/annif (24 s, 370 MB the first time). It is no part of ./check, because it needs a network.
 """
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -40,19 +39,21 @@ def main() -> int:
         subprocess.run(fit, cwd=folder, check=True, capture_output=True)
         words = ["serve", "m.ordain=m", "--bind", "127.0.0.1:0", "--annif", "--vocabulary", "toy.tsv"]
         (folder / "tokens").write_text("annif:a-long-token\n")
-        server = subprocess.Popen(
-            [ordain, *words, "--token", "tokens"], cwd=folder, stderr=subprocess.PIPE, text=True
-        )
+        server = subprocess.Popen([ordain, *words, "--token", "tokens"], cwd=folder, stderr=subprocess.PIPE, text=True)
         try:
             address = server.stderr.readline().split("http://")[1].split("/")[0]
             endpoint = f"http://annif:a-long-token@{address}/v1/projects/m/suggest"
             project = ["[p-en]", "name=p", "language=en", "backend=http", f"endpoint={endpoint}", "vocab=toy"]
             (folder / "projects.cfg").write_text("\n".join(project) + "\n")
-            run = {"cwd": folder, "check": True, "capture_output": True, "text": True, "env": {**os.environ}}
-            subprocess.run([place / "bin/annif", "load-vocab", "toy", "toy.tsv", "--language", "en"], **run)
+
+            def annif(*words: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+                command = [place / "bin/annif", *words]
+                return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, input=text)
+
+            annif("load-vocab", "toy", "toy.tsv", "--language", "en")
             said = {}
             for text in ("a boat", "old trees of the forest", "the sea with waves"):
-                done = subprocess.run([place / "bin/annif", "suggest", "p-en"], input=text, **run)
+                done = annif("suggest", "p-en", text=text)
                 said[text] = done.stdout.strip()
                 print(f"{text}: {done.stdout.strip()!r}")
                 assert "Traceback" not in done.stderr, done.stderr
