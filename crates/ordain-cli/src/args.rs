@@ -145,7 +145,7 @@ pub(crate) struct Fit {
     pub(crate) preferences: Option<PathBuf>,
     /// Of methods of pairs: clicks, weighed against what stood on top
     ///
-    /// ips[,eta=1][,clip=10][,position=COLUMN]: the training table has the columns clicked (1 or 0; --label names another) and position (from 1), and each of its queries is one list that was shown. A clicked document is preferred to all above it that were not clicked and to the next one below; a pair weighs position^eta of its clicked document, at most clip
+    /// `ips[,eta=1][,clip=10][,position=COLUMN]`: the training table has the columns clicked (1 or 0; --label names another) and position (from 1), and each of its queries is one list that was shown. A clicked document is preferred to all above it that were not clicked and to the next one below; a pair weighs position^eta of its clicked document, at most clip
     #[arg(long, value_name = "ips[,eta=1]")]
     pub(crate) clicks: Option<String>,
     /// Of labels and matches: answers of people, as ask writes them
@@ -620,7 +620,7 @@ pub(crate) struct Convert {
     pub(crate) input: Vec<PathBuf>,
     /// What wrote the files, where it was another program: its columns become those of a table
     ///
-    /// es-log: answers of _search with a feature log (Learning to Rank for Elasticsearch and OpenSearch), one or one per line; solr: answers with [features]; each answer is one query, named by its member qid, of Solr else by q, else by its file. splink: predicted edges; comparisons (gamma_…) and match_weight become features, and a problem is what edges join
+    /// es-log: answers of _search with a feature log (Learning to Rank for Elasticsearch and OpenSearch), one or one per line; solr: answers with `[features]`; each answer is one query, named by its member qid, of Solr else by q, else by its file. splink: predicted edges; comparisons (gamma_…) and match_weight become features, and a problem is what edges join
     #[arg(long, value_enum, value_name = "PROGRAM", conflicts_with_all = ["queries", "missing", "label", "query", "id", "weight", "problem", "left", "right", "matched", "ignore", "features", "inputs", "point_features", "pairs"])]
     pub(crate) from: Option<FromArg>,
     /// With --from es-log or solr: the grades, as TREC qrels; a document that is not in them has grade 0
@@ -813,7 +813,7 @@ pub(crate) struct Serve {
     /// Serve the REST interface of Annif
     #[arg(long, requires = "vocabulary", help_heading = "Other programs")]
     pub(crate) annif: bool,
-    /// The subjects that an Annif client knows: lines <URI>, tab, label, as annif load-vocab reads them
+    /// The subjects that an Annif client knows: lines of a URI, a tab and a label, as annif load-vocab reads them
     #[arg(long, value_name = "FILE", requires = "annif", help_heading = "Other programs")]
     pub(crate) vocabulary: Option<PathBuf>,
     /// The language of the vocabulary

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use crate::data;
-use crate::support::{Done, Place, command, ordain, well};
+use crate::support::{Done, Place, command, hangups_are_ignored, ordain, well};
 use std::io::Read;
 use std::process::{Command, Stdio};
 
@@ -77,13 +77,6 @@ fn the_longest_line_can_be_set() {
     let file = place.write("long.txt", &long);
     well(&["inspect", &file]);
     ordain(&["inspect", &file, "--max-line=9000000"]).code(1).says("--max-line BYTES takes longer ones");
-}
-
-/// Whether these tests were started by something that goes on after SIGHUP, such as nohup: what they start does so too.
-fn hangups_are_ignored() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }
 
 #[test]

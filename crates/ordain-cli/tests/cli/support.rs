@@ -177,3 +177,10 @@ pub(crate) fn shape(value: &Value) -> Value {
         Value::Null => Value::Null,
     }
 }
+
+/// Whether these tests were started by something that goes on after SIGHUP, such as nohup: what they start does so too.
+pub(crate) fn hangups_are_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
+}

@@ -2,15 +2,15 @@
 //!
 //! A task has a fixed list of candidates ([`Task::candidates`]), from the cheapest and most regular on. Each is fitted on a part of the
 //! units, where it chooses its own settings by units held out of that part, and is measured on units that had no part in any of it. Of those
-//! that are not further behind the best than one paired standard error the first is taken ([Breiman], the rule of one standard error), and
+//! that are not further behind the best than one paired standard error the first is taken (\[Breiman\], the rule of one standard error), and
 //! fitted on everything.
 //!
 //! The best of many values is too good to be true. So the choice itself is measured too: units are drawn with replacement, a candidate is
-//! chosen on those that were drawn by the same rule, and measured on those that were not ([Tsamardinos], bootstrap bias correction).
+//! chosen on those that were drawn by the same rule, and measured on those that were not (\[Tsamardinos\], bootstrap bias correction).
 //!
 //! A clock may say where the list ends, and nothing else: the number of candidates is stored, and as many again give the same bytes.
 //!
-//! [Breiman] Breiman, Friedman, Olshen, Stone, *Classification and Regression Trees*, 1984, section 3.4.3. [Tsamardinos] Tsamardinos,
+//! \[Breiman\] Breiman, Friedman, Olshen, Stone, *Classification and Regression Trees*, 1984, section 3.4.3. \[Tsamardinos\] Tsamardinos,
 //! Greasidou, Borboudakis, *Bootstrapping the out-of-sample predictions for efficient and accurate cross-validation*, 2018, algorithm 5.
 
 use crate::data::{Filled, Missing};
