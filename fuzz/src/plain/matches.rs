@@ -377,14 +377,15 @@ pub(crate) fn splink(text: &[u8]) -> Option<(Vec<String>, Vec<SplinkEdge>)> {
     }
     let names: Vec<String> = own.iter().map(|&j| cells.head[j].clone()).collect();
     let mut edges = vec![];
+    let blank = |cell: &[u8]| word(cell).is_some_and(|word| word.is_empty());
     for (_, row) in &cells.rows {
         let ends = [word(&row[a]).filter(|id| !id.is_empty())?, word(&row[b]).filter(|id| !id.is_empty())?];
         let mut values = vec![];
         for &j in &own {
-            let value = if row[j].is_empty() { None } else { Some(cells.number(&row[j])?) };
+            let value = if blank(&row[j]) { None } else { Some(cells.number(&row[j])?) };
             values.push(value.filter(|x| !(cells.head[j].starts_with("gamma_") && (x + 1.0).abs() <= 0.0)));
         }
-        let said = match score.map(|j| &row[j]).filter(|cell| !cell.is_empty()) {
+        let said = match score.map(|j| &row[j]).filter(|cell| !blank(cell)) {
             None => "",
             Some(cell) => {
                 let score = cells.number(cell).filter(|score| (0.0..=1.0).contains(score))?;

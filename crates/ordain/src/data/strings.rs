@@ -74,3 +74,12 @@ impl<S: AsRef<[u8]>> FromIterator<S> for Strings {
 pub(in crate::data) fn short(text: &str) -> String {
     text.chars().take(60).collect()
 }
+
+/// The beginning of a text that may hold anything, for messages: control characters are escaped.
+pub(in crate::data) fn visible(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars().take(60) {
+        if c.is_control() { out.extend(c.escape_debug()) } else { out.push(c) }
+    }
+    out
+}

@@ -109,9 +109,10 @@ pub(super) fn positive(name: &str, value: &str) -> Result<Positive> {
     number.ok_or_else(|| wrong(name, "a number above 0", value))
 }
 
-/// The number K of `p@K`: digits alone, for `p@+5` is no name of a loss.
+/// The number K of `p@K` as it is usually written: `p@+5` and `p@05` are no names of a loss.
 pub(super) fn places(text: &str) -> Option<usize> {
-    text.strip_prefix("p@").filter(|k| !k.starts_with('+')).and_then(|k| k.parse().ok()).filter(|&k| k > 0)
+    let k = text.strip_prefix("p@")?;
+    k.parse().ok().filter(|&number: &usize| number > 0 && number.to_string() == k)
 }
 
 /// A whole number above 0.

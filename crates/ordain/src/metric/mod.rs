@@ -259,7 +259,7 @@ impl FromStr for Metric {
             Some(k) => Some(
                 k.parse()
                     .ok()
-                    .filter(|&number| number > 0 && !k.starts_with('+'))
+                    .filter(|number: &usize| *number > 0 && number.to_string() == k)
                     .ok_or_else(|| wrong(&format!("a whole number above 0 after {name}@")))?,
             ),
             None => None,

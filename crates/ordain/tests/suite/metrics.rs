@@ -224,6 +224,7 @@ fn names_are_read_and_slips_are_named() {
     assert_eq!(message("map@3"), "metric: expected map, which has no cut-off, found \"map@3\"");
     assert_eq!(message("ndcg@0"), "metric: expected a whole number above 0 after ndcg@, found \"ndcg@0\"");
     assert_eq!(message("ndcg@+5"), "metric: expected a whole number above 0 after ndcg@, found \"ndcg@+5\"");
+    assert_eq!(message("ndcg@05"), "metric: expected a whole number above 0 after ndcg@, found \"ndcg@05\"");
     let changed = Convention { empty: Empty::Zero, ties: Ties::Input, ..Convention::STANDARD };
     assert_eq!(changed.to_string(), "standard, empty=zero, ties=input");
     assert_eq!(convention("letor4").to_string(), "letor4");

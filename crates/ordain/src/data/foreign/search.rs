@@ -3,7 +3,7 @@
 use super::{Foreign, ForeignTable};
 use crate::data::rank::trec;
 use crate::data::source::{plain_name, read_whole};
-use crate::data::strings::short;
+use crate::data::strings::{short, visible};
 use crate::data::table::Role;
 use crate::error::{Error, Result};
 use serde_json::Value;
@@ -103,7 +103,7 @@ fn answers(path: &Path, from: Foreign, hits: &mut Vec<Hit>) -> Result<()> {
                 line: line.max(1),
                 column: column.max(1),
                 expected: "answers of a search engine as JSON, one or one per line".into(),
-                found: said.split(" at line ").next().unwrap_or_default().to_owned(),
+                found: visible(said.split(" at line ").next().unwrap_or_default()),
             }
         })?);
     }
@@ -112,7 +112,7 @@ fn answers(path: &Path, from: Foreign, hits: &mut Vec<Hit>) -> Result<()> {
         let wrong = |expected: String, found: &Value| Error::Content {
             path: path.into(),
             expected: format!("{expected}, in answer {n}"),
-            found: short(&found.to_string()),
+            found: visible(&found.to_string()),
         };
         let (list, what) = match from {
             Foreign::Solr => (&answer["response"]["docs"], "response.docs"),

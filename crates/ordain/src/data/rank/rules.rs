@@ -1,6 +1,7 @@
 //! Rules for what is shown: pins, exclusions and caps, from a table or from JSON.
 
 use crate::data::source::read_whole;
+use crate::data::strings::{short, visible};
 use crate::data::table::{Format, Row, Table, shown};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -84,7 +85,11 @@ impl Rules {
     pub fn from_json(text: &str) -> Result<Self> {
         let rules: Self = serde_json::from_str(text).map_err(|error| Error::Data {
             expected: "rules as JSON: {\"pins\": [{query, document, place}], \"exclusions\": [{query, document}], \"caps\": [{column, most, first}]}".into(),
-            found: error.to_string(),
+            found: {
+                let said = error.to_string();
+                let said = said.split(" at line ").next().unwrap_or_default();
+                format!("{} in line {}, column {}", visible(said), error.line(), error.column())
+            },
         })?;
         rules.check()?;
         Ok(rules)
@@ -94,12 +99,12 @@ impl Rules {
     pub fn check(&self) -> Result<()> {
         let refuse = |expected: &str, found: String| Err(Error::Data { expected: expected.into(), found });
         if let Some(pin) = self.pins.iter().find(|pin| pin.place == 0) {
-            return refuse("places from 1", format!("a pin of {:?} to place 0", pin.document));
+            return refuse("places from 1", format!("a pin of {:?} to place 0", short(&pin.document)));
         }
         if let Some(cap) = self.caps.iter().find(|cap| cap.first == 0 || cap.most == 0) {
             return refuse(
                 "caps of at least 1 document in at least 1 place (an exclusion leaves documents out)",
-                format!("at most {} of {:?} in the first {}", cap.most, cap.column, cap.first),
+                format!("at most {} of {:?} in the first {}", cap.most, short(&cap.column), cap.first),
             );
         }
         if self.is_empty() {
