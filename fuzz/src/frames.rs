@@ -129,9 +129,9 @@ fn cells(column: &ArrayRef) -> Option<Vec<Cell>> {
     };
     let cell = |row: usize| match column.data_type() {
         _ if column.is_null(row) => Some(Cell::Nothing),
-        DataType::Utf8 => Some(Cell::Text(column.as_string::<i32>().value(row).trim().to_owned())),
-        DataType::LargeUtf8 => Some(Cell::Text(column.as_string::<i64>().value(row).trim().to_owned())),
-        DataType::Utf8View => Some(Cell::Text(column.as_string_view().value(row).trim().to_owned())),
+        DataType::Utf8 => Some(Cell::Text(column.as_string::<i32>().value(row).trim_ascii().to_owned())),
+        DataType::LargeUtf8 => Some(Cell::Text(column.as_string::<i64>().value(row).trim_ascii().to_owned())),
+        DataType::Utf8View => Some(Cell::Text(column.as_string_view().value(row).trim_ascii().to_owned())),
         _ => number(row).map(Cell::Number),
     };
     (0..column.len()).map(cell).collect()
@@ -148,7 +148,7 @@ fn by_library(path: &Path) -> Option<BTreeMap<String, Vec<Cell>>> {
     let mut out: BTreeMap<String, Vec<Cell>> = BTreeMap::new();
     for batch in &batches {
         for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
-            out.entry(field.name().trim().to_owned()).or_default().extend(cells(column)?);
+            out.entry(field.name().trim_ascii().to_owned()).or_default().extend(cells(column)?);
         }
     }
     Some(out)

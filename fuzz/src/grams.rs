@@ -42,12 +42,12 @@ fn npy(kind: &str, fortran: bool) -> Vec<u8> {
 
 /// The header of an array: a Python dictionary of three entries, each once, and nothing else.
 fn entries(header: &str) -> Option<(String, bool, Vec<usize>)> {
-    let inside = header.trim().strip_prefix('{')?.strip_suffix('}')?;
+    let inside = header.trim_ascii().strip_prefix('{')?.strip_suffix('}')?;
     let (mut kind, mut fortran, mut shape) = (None, None, None);
-    let mut rest = inside.trim();
+    let mut rest = inside.trim_ascii();
     while !rest.is_empty() {
         let (key, after) = rest.strip_prefix('\'')?.split_once('\'')?;
-        let after = after.trim_start().strip_prefix(':')?.trim_start();
+        let after = after.trim_ascii_start().strip_prefix(':')?.trim_ascii_start();
         let end = match key {
             "descr" => after.strip_prefix('\'')?.find('\'')? + 2,
             "shape" => after.find(')')? + 1,
@@ -59,13 +59,13 @@ fn entries(header: &str) -> Option<(String, bool, Vec<usize>)> {
             "fortran_order" if value == "True" || value == "False" => fortran.replace(value == "True").is_none(),
             "shape" => {
                 let sizes = value.strip_prefix('(')?.strip_suffix(')')?;
-                let sizes = sizes.strip_suffix(',').unwrap_or(sizes).split(',').map(|n| n.trim().parse().ok());
+                let sizes = sizes.strip_suffix(',').unwrap_or(sizes).split(',').map(|n| n.trim_ascii().parse().ok());
                 shape.replace(sizes.collect::<Option<Vec<usize>>>()?).is_none()
             }
             _ => false,
         };
-        let after = after.trim_start();
-        rest = if after.is_empty() { "" } else { after.strip_prefix(',')?.trim_start() };
+        let after = after.trim_ascii_start();
+        rest = if after.is_empty() { "" } else { after.strip_prefix(',')?.trim_ascii_start() };
         fresh.then_some(())?;
     }
     Some((kind?, fortran?, shape?))

@@ -40,12 +40,12 @@ fn words<T: FromStr<Err = ordain::Error> + Display + PartialEq>(
 
 /// The settings of a method as they are typed: its name, and each name with its value.
 fn settings(text: &str) -> Option<(&str, Vec<(&str, &str)>)> {
-    let text = text.trim();
+    let text = text.trim_ascii();
     let Some((name, rest)) = text.split_once('[') else { return Some((text, vec![])) };
     let inside = rest.strip_suffix(']')?;
-    let pairs = inside.split(',').map(str::trim).filter(|pair| !pair.is_empty());
-    let pairs = pairs.map(|pair| pair.split_once('=').map(|(key, value)| (key.trim(), value.trim())));
-    Some((name.trim(), pairs.collect::<Option<Vec<_>>>()?))
+    let pairs = inside.split(',').map(str::trim_ascii).filter(|pair| !pair.is_empty());
+    let pairs = pairs.map(|pair| pair.split_once('=').map(|(key, value)| (key.trim_ascii(), value.trim_ascii())));
+    Some((name.trim_ascii(), pairs.collect::<Option<Vec<_>>>()?))
 }
 
 /// Methods: one that is taken has the name that was typed, and every value that was typed is its own.
@@ -105,8 +105,10 @@ pub(crate) fn damaged_metrics(suite: &mut Suite, inputs: usize) {
     words::<Convention>(suite, inputs / 2, 820, &conventions, |text, by| {
         let said = by.to_string();
         let parts = |text: &str| {
-            let mut parts: Vec<String> =
-                text.split(',').map(|part| part.split('=').map(str::trim).collect::<Vec<_>>().join("=")).collect();
+            let mut parts: Vec<String> = text
+                .split(',')
+                .map(|part| part.split('=').map(str::trim_ascii).collect::<Vec<_>>().join("="))
+                .collect();
             parts.sort();
             parts.dedup();
             parts

@@ -59,8 +59,8 @@ fn mixed(numbers: &PyReadonlyArray2<'_, f32>, given: &[(String, Vec<Cell<'_>>)])
         for (input, parts) in given {
             let parts: Option<Vec<Cow<str>>> = parts.iter().map(|cell| cell.text(row)).collect();
             let text = match parts.as_deref() {
-                Some([one]) => one.trim().to_owned(),
-                Some([a, b]) => pair_text(a.trim(), b.trim()),
+                Some([one]) => one.trim_ascii().to_owned(),
+                Some([a, b]) => pair_text(a.trim_ascii(), b.trim_ascii()),
                 _ => {
                     let text = format!("{input}: expected a cell for each of {} rows", numbers.nrows());
                     return Err(PyValueError::new_err(text));

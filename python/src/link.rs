@@ -21,7 +21,7 @@ impl Table {
             Self::File(path) => read_records(&path, id),
             Self::Columns(ids, fields) => {
                 let cells = |all: Vec<Option<String>>| {
-                    let cell = |text: Option<String>| text.filter(|text| !text.trim().is_empty()).map(Into::into);
+                    let cell = |text: Option<String>| text.filter(|text| !text.trim_ascii().is_empty()).map(Into::into);
                     all.into_iter().map(cell).collect()
                 };
                 Records::new(ids, fields.into_iter().map(|(name, all)| (name, cells(all))).collect())

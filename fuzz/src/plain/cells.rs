@@ -104,7 +104,7 @@ impl Cells {
             let mut lines = lines.map(|l| l.strip_suffix(b"\r\n").or(l.strip_suffix(b"\n")).unwrap_or(l));
             let plain = lines.all(|line| !has_control(line));
             let name = String::from_utf8(cell).ok().filter(|_| plain).ok_or(line)?;
-            names.push(name.trim_start_matches('\u{feff}').trim().to_owned());
+            names.push(name.trim_start_matches('\u{feff}').trim_ascii().to_owned());
         }
         let trimmed = |cells: Vec<Vec<u8>>| cells.iter().map(|cell| cell.trim_ascii().to_vec()).collect::<Vec<_>>();
         let mut rows = vec![];
@@ -166,7 +166,7 @@ impl Cells {
     }
 }
 
-/// A cell as a word: UTF-8, without blanks of any kind around it.
+/// A cell as a word: UTF-8, without blanks around it.
 pub(crate) fn word(cell: &[u8]) -> Option<String> {
-    std::str::from_utf8(cell).ok().map(|text| text.trim().to_owned())
+    std::str::from_utf8(cell).ok().map(|text| text.trim_ascii().to_owned())
 }

@@ -56,7 +56,7 @@ pub(crate) fn names(text: &[u8]) -> Option<Vec<String>> {
     let mut names: Vec<String> = vec![];
     for line in text.split('\n') {
         let line = line.strip_suffix('\r').unwrap_or(line);
-        (!has_control(line.as_bytes())).then(|| names.push(line.trim().to_owned()))?;
+        (!has_control(line.as_bytes())).then(|| names.push(line.trim_ascii().to_owned()))?;
     }
     while names.last().is_some_and(String::is_empty) {
         names.pop();
@@ -104,8 +104,8 @@ pub(crate) fn text(text: &[u8], labels: Option<&[String]>, keep: bool) -> Option
                 if has_control(line) {
                     return None;
                 }
-                if let Some(index) = index.parse::<u32>().ok().filter(|_| !name.trim().is_empty()) {
-                    named.insert(index, name.trim().to_owned());
+                if let Some(index) = index.parse::<u32>().ok().filter(|_| !name.trim_ascii().is_empty()) {
+                    named.insert(index, name.trim_ascii().to_owned());
                 }
             }
             continue;
@@ -185,7 +185,7 @@ pub(crate) fn table(text: &[u8], usual: u8, columns: Option<&str>, keep: bool) -
             }
         }
         let said = listed.map_or(Some(String::new()), |j| String::from_utf8(row[j].clone()).ok())?;
-        for name in said.split(';').map(str::trim).filter(|name| !name.is_empty()) {
+        for name in said.split(';').map(str::trim_ascii).filter(|name| !name.is_empty()) {
             item.yes.insert(name.to_owned());
             if !vocabulary.iter().any(|own| own == name) {
                 vocabulary.push(name.to_owned());
@@ -207,7 +207,7 @@ pub(crate) fn xml(text: &[u8]) -> Option<Vec<String>> {
     }
     let (mut rest, mut open, mut names, mut roots): (&str, Vec<&str>, Vec<String>, usize) = (text, vec![], vec![], 0);
     while let Some(at) = rest.find('<') {
-        if open.is_empty() && !rest[..at].trim().is_empty() {
+        if open.is_empty() && !rest[..at].trim_ascii().is_empty() {
             return None; // text outside of the root
         }
         rest = &rest[at..];
@@ -234,7 +234,7 @@ pub(crate) fn xml(text: &[u8]) -> Option<Vec<String>> {
         let tag = &rest[1..end];
         rest = &rest[end + 1..];
         if let Some(name) = tag.strip_prefix('/') {
-            (open.pop()? == name.trim_end()).then_some(())?;
+            (open.pop()? == name.trim_ascii_end()).then_some(())?;
             continue;
         }
         let (tag, closed) = tag.strip_suffix('/').map_or((tag, false), |tag| (tag, true));
@@ -250,20 +250,20 @@ pub(crate) fn xml(text: &[u8]) -> Option<Vec<String>> {
         }
     }
     let distinct = names.iter().collect::<BTreeSet<_>>().len() == names.len();
-    (rest.trim().is_empty() && open.is_empty() && roots == 1 && distinct && !names.is_empty()).then_some(names)
+    (rest.trim_ascii().is_empty() && open.is_empty() && roots == 1 && distinct && !names.is_empty()).then_some(names)
 }
 
 /// Attributes of a tag, each once.
 fn attributes(text: &str) -> Option<BTreeMap<String, String>> {
-    let (mut rest, mut out) = (text.trim(), BTreeMap::new());
+    let (mut rest, mut out) = (text.trim_ascii(), BTreeMap::new());
     while !rest.is_empty() {
         let (key, after) = rest.split_once('=')?;
-        let (key, after) = (key.trim(), after.trim_start());
+        let (key, after) = (key.trim_ascii(), after.trim_ascii_start());
         let quote = after.chars().next().filter(|c| "\"'".contains(*c))?;
         let (raw, left) = after[1..].split_once(quote)?;
         let plain = !key.is_empty() && !key.contains(|c: char| c.is_whitespace() || "<>/='\"".contains(c));
         (plain && !raw.contains('<') && out.insert(key.to_owned(), entities(raw)?).is_none()).then_some(())?;
-        rest = left.trim();
+        rest = left.trim_ascii();
     }
     Some(out)
 }

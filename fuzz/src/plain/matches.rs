@@ -303,7 +303,7 @@ pub(crate) fn search(text: &[u8], solr: bool) -> Option<BTreeMap<(String, String
             Value::Number(number) if !number.is_f64() => number.to_string(),
             _ => return None,
         };
-        let plain = text.trim() == text && !text.is_empty() && !text.chars().any(char::is_control);
+        let plain = text.trim_ascii() == text && !text.is_empty() && !text.chars().any(char::is_control);
         plain.then_some(text)
     };
     let answers: Vec<Value> =
@@ -351,7 +351,7 @@ pub(crate) fn search(text: &[u8], solr: bool) -> Option<BTreeMap<(String, String
         for (log, name, value) in features {
             let name = if logs.len() > 1 { format!("{log}.{name}") } else { name.clone() };
             let meaning = ["qid", "docid", "weight", "label", ""].iter().any(|word| name.eq_ignore_ascii_case(word));
-            if meaning || name.trim() != name || !own.insert(name.clone()) {
+            if meaning || name.trim_ascii() != name || !own.insert(name.clone()) {
                 return None;
             }
             out.extend(value.map(|value| ((query.clone(), id.clone(), name), value)));
@@ -377,15 +377,14 @@ pub(crate) fn splink(text: &[u8]) -> Option<(Vec<String>, Vec<SplinkEdge>)> {
     }
     let names: Vec<String> = own.iter().map(|&j| cells.head[j].clone()).collect();
     let mut edges = vec![];
-    let blank = |cell: &[u8]| word(cell).is_some_and(|word| word.is_empty());
     for (_, row) in &cells.rows {
         let ends = [word(&row[a]).filter(|id| !id.is_empty())?, word(&row[b]).filter(|id| !id.is_empty())?];
         let mut values = vec![];
         for &j in &own {
-            let value = if blank(&row[j]) { None } else { Some(cells.number(&row[j])?) };
+            let value = if row[j].is_empty() { None } else { Some(cells.number(&row[j])?) };
             values.push(value.filter(|x| !(cells.head[j].starts_with("gamma_") && (x + 1.0).abs() <= 0.0)));
         }
-        let said = match score.map(|j| &row[j]).filter(|cell| !blank(cell)) {
+        let said = match score.map(|j| &row[j]).filter(|cell| !cell.is_empty()) {
             None => "",
             Some(cell) => {
                 let score = cells.number(cell).filter(|score| (0.0..=1.0).contains(score))?;

@@ -35,7 +35,7 @@ pub(crate) fn doubtful(text: &[u8], rows: &[Row]) -> bool {
             line.trim_start_matches(|c| c <= ' ').strip_prefix('#').and_then(|l| l.split_once(':'))
             && let Some(old) = id.parse().ok().and_then(|id| names.get_mut(&id))
         {
-            *old = name.trim().to_owned();
+            *old = name.trim_ascii().to_owned();
         }
     }
     let distinct: BTreeSet<&String> = names.values().collect();
@@ -134,7 +134,7 @@ fn parsed_sizes(text: &[u8], rows: usize) -> Result<Vec<usize>, usize> {
     if text.split('\n').any(|line| has_control(trimmed(line.as_bytes()))) {
         return Err(0);
     }
-    let words = text.lines().map(str::trim).filter(|word| !word.is_empty());
+    let words = text.lines().map(str::trim_ascii).filter(|word| !word.is_empty());
     let sizes: Vec<usize> = words.map(|word| word.parse().map_err(|_| 0usize)).collect::<Result<_, _>>()?;
     let total = sizes.iter().try_fold(0usize, |sum, &n| sum.checked_add(n)).ok_or(0usize)?;
     if total == rows { Ok(sizes.into_iter().filter(|&n| n > 0).collect()) } else { Err(0) }

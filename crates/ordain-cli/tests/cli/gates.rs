@@ -379,8 +379,8 @@ fn items(name: &str, file: &str) -> String {
 #[test]
 fn annotate_on_made_up_data() {
     let dir = tempfile::tempdir().unwrap();
-    let set = Scenes { items: 1500, noise: 1.5, ..Scenes::default() }.make();
-    let (train, test): (Vec<u32>, Vec<u32>) = set.all().into_iter().partition(|&i| i < 1000);
+    let set = Scenes { items: 1000, noise: 1.5, ..Scenes::default() }.make();
+    let (train, test): (Vec<u32>, Vec<u32>) = set.all().into_iter().partition(|&i| i < 600);
     let at = |name: &str| dir.path().join(name);
     write_labels(&set.only(&train), &at("train.arff")).unwrap();
     write_labels(&set.only(&test), &at("test.arff")).unwrap();

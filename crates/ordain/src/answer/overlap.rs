@@ -84,7 +84,7 @@ pub fn overlap<S: DataSet>(set: &S, first: usize, id: impl Fn(usize) -> Option<S
     let texts = cells.map(|cells| cells.texts.read());
     let text = |row: usize, j: usize| -> String {
         let place = set.features().value(row, j) as usize;
-        texts.as_ref().map_or_else(String::new, |texts| texts.cell(place).text.trim().to_owned())
+        texts.as_ref().map_or_else(String::new, |texts| texts.cell(place).text.trim_ascii().to_owned())
     };
     let digest = |row: usize| -> Option<[u8; 32]> {
         let (mut hash, mut some) = (blake3::Hasher::new(), false);

@@ -111,7 +111,7 @@ impl FromStr for Input {
         let kind = known.ok_or_else(|| Error::unknown("kind of input", kind, names))?;
         let setting = |text: &str| {
             let (name, value) = text.split_once('=').ok_or_else(wrong)?;
-            Ok((name.trim().to_owned(), value.trim().parse().map_err(|_| wrong())?))
+            Ok((name.trim_ascii().to_owned(), value.trim_ascii().parse().map_err(|_| wrong())?))
         };
         let settings = settings.split(',').filter(|text| !text.is_empty()).map(setting).collect::<Result<_>>()?;
         let files: Vec<PathBuf> = match kind {

@@ -49,7 +49,7 @@ impl Problem {
     /// The problem of line number `line`, whose text is given.
     pub(super) fn new(line: usize, text: &[u8], (at, expected, len): Refusal) -> Self {
         let shown = &text[at.min(text.len())..(at + len.min(60)).min(text.len())];
-        let found = match String::from_utf8_lossy(shown).trim() {
+        let found = match String::from_utf8_lossy(shown).trim_ascii() {
             _ if control(&shown[..shown.len().min(1)]).is_some() => control_name(shown[0]),
             "" if text[at.min(text.len())..].trim_ascii().is_empty() => "the end of the line".to_owned(),
             "" => "nothing".to_owned(),

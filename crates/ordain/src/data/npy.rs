@@ -76,10 +76,10 @@ impl<'a> Head<'a> {
     /// Reads a header; nothing where an entry is missing, stands twice or is none of the three.
     fn read(text: &'a str) -> Option<Self> {
         let (mut kind, mut fortran, mut shape) = (None, None, None);
-        let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
+        let mut rest = text.trim_ascii().strip_prefix('{')?.strip_suffix('}')?.trim_ascii();
         while !rest.is_empty() {
             let (key, after) = rest.strip_prefix('\'')?.split_once('\'')?;
-            let value = after.trim_start().strip_prefix(':')?.trim_start();
+            let value = after.trim_ascii_start().strip_prefix(':')?.trim_ascii_start();
             let (fresh, after) = match key {
                 "descr" => {
                     let (own, after) = value.strip_prefix('\'')?.split_once('\'')?;
@@ -91,10 +91,10 @@ impl<'a> Head<'a> {
                 }
                 "shape" => {
                     let (own, after) = value.strip_prefix('(')?.split_once(')')?;
-                    let own = own.trim().strip_suffix(',').unwrap_or(own);
+                    let own = own.trim_ascii().strip_suffix(',').unwrap_or(own);
                     let digits =
-                        |n: &str| Some(n.trim()).filter(|n| n.bytes().all(|b| b.is_ascii_digit()))?.parse().ok();
-                    let sizes = match own.trim() {
+                        |n: &str| Some(n.trim_ascii()).filter(|n| n.bytes().all(|b| b.is_ascii_digit()))?.parse().ok();
+                    let sizes = match own.trim_ascii() {
                         "" => vec![],
                         own => own.split(',').map(digits).collect::<Option<Vec<usize>>>()?,
                     };
@@ -102,8 +102,8 @@ impl<'a> Head<'a> {
                 }
                 _ => return None,
             };
-            let after = after.trim_start();
-            rest = if after.is_empty() { after } else { after.strip_prefix(',')?.trim_start() };
+            let after = after.trim_ascii_start();
+            rest = if after.is_empty() { after } else { after.strip_prefix(',')?.trim_ascii_start() };
             if !fresh {
                 return None;
             }

@@ -129,7 +129,7 @@ fn names_in(path: &Path, format: Format) -> Option<HashSet<String>> {
 
 fn names_of(text: &[u8], delimiter: u8) -> HashSet<String> {
     let mut reader = ::csv::ReaderBuilder::new().delimiter(delimiter).from_reader(text);
-    let name = |field: &[u8]| String::from_utf8_lossy(field).trim().to_ascii_lowercase();
+    let name = |field: &[u8]| String::from_utf8_lossy(field).trim_ascii().to_ascii_lowercase();
     reader.byte_headers().map_or_else(|_| HashSet::new(), |header| header.iter().map(name).collect())
 }
 

@@ -265,8 +265,8 @@ pub fn read_lines(path: &Path) -> Result<Vec<String>> {
             return Err(refuse(at + 1, NO_CONTROL, control_name(line[at])));
         }
         match std::str::from_utf8(line) {
-            Ok(text) if number == 1 => Ok(text.trim_start_matches('\u{feff}').trim().to_owned()),
-            Ok(text) => Ok(text.trim().to_owned()),
+            Ok(text) if number == 1 => Ok(text.trim_start_matches('\u{feff}').trim_ascii().to_owned()),
+            Ok(text) => Ok(text.trim_ascii().to_owned()),
             Err(error) => Err(refuse(error.valid_up_to() + 1, "text in UTF-8", "other bytes".into())),
         }
     };

@@ -43,8 +43,8 @@ pub fn hold_out(units: &[u32]) -> (Vec<u32>, Vec<u32>) {
 /// # Ok::<(), ordain::Error>(())
 /// ```
 pub fn moments(cells: &[String]) -> Result<Vec<usize>> {
-    let number = |cell: &String| cell.trim().parse::<f64>().ok().filter(|x| x.is_finite());
-    let date = |cell: &String| Some((parse_date(cell.trim())?, cell.trim().to_owned()));
+    let number = |cell: &String| cell.trim_ascii().parse::<f64>().ok().filter(|x| x.is_finite());
+    let date = |cell: &String| Some((parse_date(cell.trim_ascii())?, cell.trim_ascii().to_owned()));
     if let Some(numbers) = cells.iter().map(number).collect::<Option<Vec<f64>>>() {
         return Ok(ranks(&numbers, f64::total_cmp));
     }

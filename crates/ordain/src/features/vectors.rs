@@ -2,7 +2,7 @@
 
 /// The numbers of a cell such as `0.5 1 -2` or `[0.5, 1, -2]`.
 pub(super) fn numbers(cell: &str) -> Option<Vec<f32>> {
-    let inner = cell.trim().trim_start_matches('[').trim_end_matches(']');
+    let inner = cell.trim_ascii().trim_start_matches('[').trim_end_matches(']');
     let words = inner.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|word| !word.is_empty());
     let numbers: Option<Vec<f32>> = words.map(|word| word.parse().ok().filter(|x: &f32| x.is_finite())).collect();
     numbers.filter(|all| !all.is_empty())
@@ -11,7 +11,7 @@ pub(super) fn numbers(cell: &str) -> Option<Vec<f32>> {
 /// The two vectors of a cell, `Some(None)` where one is missing; nothing where they are none.
 pub(super) fn pair(cell: &str) -> Option<Option<[Vec<f32>; 2]>> {
     let (a, b) = cell.split_once('|').unwrap_or((cell, ""));
-    match (a.trim().is_empty(), b.trim().is_empty()) {
+    match (a.trim_ascii().is_empty(), b.trim_ascii().is_empty()) {
         (true, true) => Some(None),
         (true, false) => numbers(b).map(|_| None),
         (false, true) => numbers(a).map(|_| None),

@@ -93,7 +93,7 @@ impl Comparison {
     /// ```
     pub fn list(text: &str) -> Result<Vec<Self>> {
         let mut all: Vec<Self> = vec![];
-        for part in text.split(',').map(str::trim) {
+        for part in text.split(',').map(str::trim_ascii) {
             let (field, how) = match (part.rsplit_once(':'), all.last()) {
                 (Some((field, how)), _) => (field.to_owned(), how),
                 (None, Some(last)) => (last.field.clone(), part),
@@ -105,7 +105,7 @@ impl Comparison {
                     });
                 }
             };
-            let own = Self { field, how: how.trim().parse()? };
+            let own = Self { field, how: how.trim_ascii().parse()? };
             if !all.contains(&own) {
                 all.push(own);
             }

@@ -72,8 +72,8 @@ impl AnyMethod {
                 }
             },
         };
-        let mut method = Self::named(name.trim())?;
-        for assignment in settings.split(',').map(str::trim).filter(|a| !a.is_empty()) {
+        let mut method = Self::named(name.trim_ascii())?;
+        for assignment in settings.split(',').map(str::trim_ascii).filter(|a| !a.is_empty()) {
             method.set(assignment)?;
         }
         for assignment in further {
@@ -146,7 +146,7 @@ impl AnyMethod {
                 found: assignment.into(),
             });
         };
-        let (name, value) = (name.trim(), value.trim());
+        let (name, value) = (name.trim_ascii(), value.trim_ascii());
         let ridge = self.settings().iter().any(|setting| setting.name == "lambda").then_some("c");
         let known = self.settings().iter().map(|setting| setting.name).chain(ridge);
         if !known.clone().any(|known| known == name) {

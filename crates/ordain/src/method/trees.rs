@@ -367,7 +367,13 @@ pub(in crate::method) fn paired([before, after]: &[Vec<f64>; 2]) -> Option<(f64,
 /// Names between semicolons; none of `none`.
 fn names(value: &str) -> impl Iterator<Item = String> {
     let value = if value == "none" { "" } else { value };
-    value.split(';').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect::<Vec<_>>().into_iter()
+    value
+        .split(';')
+        .map(str::trim_ascii)
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect::<Vec<_>>()
+        .into_iter()
 }
 
 /// A name with the way of its score.

@@ -436,7 +436,7 @@ impl FromStr for Convention {
     /// # Ok::<(), ordain::Error>(())
     /// ```
     fn from_str(text: &str) -> Result<Self> {
-        let mut words = text.split(',').map(str::trim);
+        let mut words = text.split(',').map(str::trim_ascii);
         let name = words.next().unwrap_or_default();
         let mut convention =
             Self::ALL.iter().copied().find(|convention| convention.name == name).ok_or_else(|| {
@@ -447,7 +447,7 @@ impl FromStr for Convention {
                 let expected = "rules after the name, as in letor4, empty=skip".into();
                 return Err(Error::Setting { name: "convention".into(), expected, found: word.into() });
             };
-            convention.set(&rule.trim().replace('-', "_"), value.trim())?;
+            convention.set(&rule.trim_ascii().replace('-', "_"), value.trim_ascii())?;
         }
         Ok(convention)
     }

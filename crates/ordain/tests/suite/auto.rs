@@ -43,9 +43,9 @@ fn holds<T: Stored>(set: &T::Set, candidates: usize) {
 
 #[test]
 fn a_choice_is_stored_and_repeated_on_every_task() {
-    holds::<Rank>(&queries(30), 3);
-    holds::<Annotate>(&Scenes { items: 60, labels: 6, scenes: 3, ..Scenes::default() }.make(), 2);
-    holds::<Match>(&Linkage { problems: 25, ..Linkage::default() }.make(), 2);
+    holds::<Rank>(&queries(20), 3);
+    holds::<Annotate>(&Scenes { items: 40, labels: 6, scenes: 3, ..Scenes::default() }.make(), 2);
+    holds::<Match>(&Linkage { problems: 15, ..Linkage::default() }.make(), 2);
 }
 
 #[test]

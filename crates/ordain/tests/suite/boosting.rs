@@ -78,7 +78,7 @@ fn many_queries_are_judged_by_those_that_are_held_out() {
 /// The same bytes on any number of threads, and through a file.
 #[test]
 fn bytes_do_not_depend_on_threads_and_files_keep_them() {
-    let set = Interactions { queries: 40, ..Interactions::default() }.make();
+    let set = Interactions { queries: 60, ..Interactions::default() }.make();
     for method in [
         "ranksvm[scorer=linear+trees,scale=query,lambda=1,rounds=12]",
         "rankmatch[scorer=trees,rounds=8,leaves=5,categories=20,monotone=+11;-12]",
@@ -267,7 +267,7 @@ fn nll(fitted: &Fitted<Match>, set: &MatchSet, units: &[u32]) -> f64 {
 /// Problems whose edges are right where two columns have the same sign: trees make them likely, weights cannot.
 #[test]
 fn matchers_with_trees_find_right_matchings_more_likely() {
-    let mut set = Linkage { problems: 90, ..Linkage::default() }.make();
+    let mut set = Linkage { problems: 160, ..Linkage::default() }.make();
     // each column twice, once turned round at random: only products tell
     let mut random = ordain::random::Random::new(5);
     let d = set.features.cols();
@@ -281,7 +281,7 @@ fn matchers_with_trees_find_right_matchings_more_likely() {
     set.features = Features::Dense(Matrix::new(values, 2 * d));
     set.columns = ordain::data::Columns::named((0..2 * d).map(|j| format!("c{j}")).collect());
     let all = set.all();
-    let (train, test) = all.split_at(60);
+    let (train, test) = all.split_at(110);
     let linear = nll(&matcher("matchmap[null=true,scale=none,lambda=0.01]", &set, train), &set, test);
     for scorer in ["trees", "linear+trees"] {
         let method = format!("matchmap[null=true,scale=none,lambda=0.01,scorer={scorer},leaves=15,rate=0.2]");

@@ -92,13 +92,14 @@ fn small() -> RankSet {
 
 #[test]
 fn the_same_data_give_the_same_bytes_on_any_number_of_threads() {
-    let set = Synthetic { queries: 100, ..Synthetic::default() }.make();
+    let set = Synthetic { queries: 120, ..Synthetic::default() }.make();
     for method in methods() {
         let bytes = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| to_bytes(&fit(method, &set)))
         };
-        assert!(bytes(1) == bytes(3), "{method}");
+        let first = bytes(1);
+        assert!(first == bytes(2) && first == bytes(7), "{method}");
     }
 }
 
@@ -119,7 +120,7 @@ fn an_exact_kernel_fit_is_the_same_for_every_seed() {
                 to_bytes(&model)
             };
             let first = bytes(0);
-            assert!((1..3).all(|seed| bytes(seed) == first), "{method}");
+            assert!((1..4).all(|seed| bytes(seed) == first), "{method}");
         }
     }
 }
@@ -504,7 +505,7 @@ fn annotators_give_the_same_bytes_on_any_number_of_threads() {
             })
         };
         let first = bytes(1);
-        assert!(first == bytes(2) && first == bytes(3) && first == bytes(1), "{method}");
+        assert!(first == bytes(2) && first == bytes(7), "{method}");
     }
 }
 
@@ -795,7 +796,7 @@ fn matchers_give_the_same_bytes_and_leave_the_data_as_they_are() {
             })
         };
         let first = bytes(1);
-        assert!(first == bytes(3), "{method}");
+        assert!(first == bytes(2) && first == bytes(7), "{method}");
         assert!(set == before, "{method}");
     }
 }

@@ -136,6 +136,8 @@ fn edges_of_splink_are_problems_and_go_back() {
         ("unique_id_l,unique_id_r,gamma_x\na,a,1\n", "wrong.csv:2:2: expected two records"),
         ("unique_id_l,unique_id_r,gamma_x\na,,1\n", "wrong.csv:2:2: expected an id"),
         ("unique_id_l,unique_id_r,gamma_x\na,b,x\n", "wrong.csv:2:3: expected a finite number"),
+        // a blank is a space or a tab
+        ("unique_id_l,unique_id_r,gamma_x\na,b,\u{a0}\n", "wrong.csv:2:3: expected a finite number"),
         (
             "unique_id_l,unique_id_r,gamma_x,clerical_match_score\na,b,1,2\n",
             "wrong.csv:2:4: expected a score from 0 to 1",

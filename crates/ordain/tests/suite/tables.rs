@@ -85,6 +85,25 @@ fn columns_are_taken_by_name_and_by_other_usual_names() {
     assert_eq!(ranked(&path, &only).unwrap().columns.names, ["in_stock", "bm25"]);
 }
 
+/// Blanks are space and tab. A no-break space is a letter of an id, in every syntax.
+#[test]
+fn only_space_and_tab_are_blanks() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "qid,docid,label,a\n q\t,d,1,1\nq\u{a0},d,0,2\n";
+    let from_text = ranked(&file(&dir, "t.csv", text), &Roles::default()).unwrap();
+    assert_eq!((from_text.query(0), from_text.query(1)), ("q", "q\u{a0}"));
+    let table = batch(vec![
+        ("qid", Arc::new(StringArray::from(vec![" q\t", "q\u{a0}"])) as ArrayRef),
+        ("docid", Arc::new(StringArray::from(vec!["d", "d"]))),
+        ("label", Arc::new(Int64Array::from(vec![1, 0]))),
+        ("a", Arc::new(Float64Array::from(vec![1.0, 2.0]))),
+    ]);
+    feather(&dir.path().join("t.feather"), &table, 1);
+    assert_eq!(ranked(&dir.path().join("t.feather"), &Roles::default()).unwrap(), from_text);
+    let labels = "qid,docid,label,a\nq,d,\u{a0}1,1\n";
+    assert!(refusal(labels, &Roles::default()).starts_with("t.csv:2:3: expected "));
+}
+
 #[test]
 fn a_model_finds_its_columns_again() {
     let dir = tempfile::tempdir().unwrap();

@@ -41,7 +41,7 @@ pub(super) fn read(files: &[PathBuf], from: Foreign, qrels: Option<&Path>) -> Re
     taken.extend(grades.is_none().then_some(Role::Label));
     let has_meaning = |name: &&String| {
         let usual = taken.iter().any(|role| name.eq_ignore_ascii_case(role.names()[0]));
-        usual || name.eq_ignore_ascii_case("label") || name.is_empty() || name.trim() != name.as_str()
+        usual || name.eq_ignore_ascii_case("label") || name.is_empty() || name.trim_ascii() != name.as_str()
     };
     if let Some(name) = names.iter().find(has_meaning) {
         return refuse(
@@ -142,7 +142,7 @@ fn id(value: &Value) -> Option<String> {
         Value::Number(number) if number.is_u64() || number.is_i64() => number.to_string(),
         _ => return None,
     };
-    (!text.is_empty() && text.trim() == text && !text.contains(char::is_control)).then_some(text)
+    (!text.is_empty() && text.trim_ascii() == text && !text.contains(char::is_control)).then_some(text)
 }
 
 type Features = std::result::Result<Vec<(String, String, Option<f64>)>, String>;

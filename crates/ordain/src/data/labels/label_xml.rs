@@ -23,7 +23,7 @@ pub(in crate::data) fn read(path: &Path) -> Result<Vec<String>> {
     })?;
     let names = Scan { text, at: 0 }.labels().map_err(|(at, expected)| {
         let found = match text[at..].split(char::is_control).next().map(short).as_deref() {
-            None | Some("") if text[at..].trim().is_empty() => "the end of the file".to_owned(),
+            None | Some("") if text[at..].trim_ascii().is_empty() => "the end of the file".to_owned(),
             None | Some("") => "the end of the line".to_owned(),
             Some(found) => format!("{found:?}"),
         };
@@ -111,7 +111,7 @@ impl<'a> Scan<'a> {
     /// Refuses text between here and `end`: outside of all tags there are blanks alone.
     fn blank(&self, end: usize) -> std::result::Result<(), Wrong> {
         let text = &self.text[self.at..end];
-        match text.trim_start() {
+        match text.trim_ascii_start() {
             "" => Ok(()),
             rest => Err((end - rest.len(), "tags alone outside of the one that holds all others".into())),
         }

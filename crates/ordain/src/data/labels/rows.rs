@@ -66,17 +66,17 @@ pub(in crate::data) fn read(path: &Path, format: Format, reading: &LabelReading)
             Labels::Names(j) => {
                 let names = record.text(*j);
                 let names = std::str::from_utf8(&names).map_err(|_| refuse(*j, "labels in UTF-8"))?;
-                for name in names.split(';').map(str::trim).filter(|name| !name.is_empty()) {
+                for name in names.split(';').map(str::trim_ascii).filter(|name| !name.is_empty()) {
                     row.0.push(number_of(name, &mut known, &mut vocabulary));
                 }
             }
             Labels::Category(j) => {
                 let name = record.text(*j);
                 let name = std::str::from_utf8(&name).map_err(|_| refuse(*j, "a category in UTF-8"))?;
-                if name.trim().is_empty() {
+                if name.trim_ascii().is_empty() {
                     return Err(refuse(*j, "a category"));
                 }
-                row.0.push(number_of(name.trim(), &mut known, &mut vocabulary));
+                row.0.push(number_of(name.trim_ascii(), &mut known, &mut vocabulary));
             }
         }
         yes.push(&row.0);

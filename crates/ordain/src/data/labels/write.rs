@@ -48,7 +48,7 @@ pub fn write_labels(set: &LabelSet, path: &Path) -> Result<()> {
         "csv" | "tsv" => {
             distinct(set)?;
             names(set, "names without white space around them", |name| {
-                name.trim_start_matches('\u{feff}').trim() == name
+                name.trim_start_matches('\u{feff}').trim_ascii() == name
             })?;
             if let Some(name) = set
                 .columns
@@ -259,7 +259,7 @@ fn check_text(set: &LabelSet) -> Result<()> {
         );
     }
     names(set, "names of one line, without white space around them (write .arff instead)", |name| {
-        name.trim() == name && !name.is_empty() && !name.contains(char::is_control)
+        name.trim_ascii() == name && !name.is_empty() && !name.contains(char::is_control)
     })?;
     let broken = |id: &str| id.contains(|c: char| c.is_whitespace() || c.is_control() || c == '#');
     match (0..set.len()).filter(|_| set.has_items()).map(|i| set.item(i)).find(|id| broken(id)) {
@@ -292,7 +292,7 @@ fn label_file(set: &LabelSet, path: &Path) -> Result<()> {
     }
     if file.is_file() {
         let there = read_whole(&file)?;
-        if String::from_utf8_lossy(&there).lines().map(str::trim).eq(all.lines()) {
+        if String::from_utf8_lossy(&there).lines().map(str::trim_ascii).eq(all.lines()) {
             return Ok(());
         }
         return refuse("no file, or the same labels (choose another folder)", "a list of other labels");

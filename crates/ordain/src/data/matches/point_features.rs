@@ -61,7 +61,7 @@ impl PointFeature {
     /// [`Error::Unknown`] for a name that is none, [`Error::Setting`] for an empty list or a name twice.
     pub fn list(text: &str) -> Result<Vec<Self>> {
         let mut out: Vec<Self> = vec![];
-        for name in text.split(',').map(str::trim) {
+        for name in text.split(',').map(str::trim_ascii) {
             let feature = match name {
                 "" => None,
                 name => Some(name.parse()?),

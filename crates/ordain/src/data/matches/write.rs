@@ -38,13 +38,13 @@ pub fn write_matches(set: &MatchSet, path: &Path) -> Result<()> {
     if let Some(name) = set.columns.names.iter().find(own) {
         return refuse("no feature named problem, left, right or matched", name);
     }
-    let plain = |name: &str| name.trim_start_matches('\u{feff}').trim() == name && !name.is_empty();
+    let plain = |name: &str| name.trim_start_matches('\u{feff}').trim_ascii() == name && !name.is_empty();
     if let Some(name) = set.columns.names.iter().find(|name| !plain(name)) {
         return refuse("names of features without white space around them", name);
     }
     for problem in set.problems() {
         let ids = std::iter::once(&problem.name).chain(&problem.left).chain(&problem.right);
-        if let Some(id) = ids.into_iter().find(|id| id.trim() != id.as_str() || id.is_empty()) {
+        if let Some(id) = ids.into_iter().find(|id| id.trim_ascii() != id.as_str() || id.is_empty()) {
             return refuse("names and ids that are not empty, without white space around them", id);
         }
     }

@@ -63,7 +63,7 @@ impl FromStr for Clicks {
             expected: expected.into(),
             found: found.into(),
         };
-        let mut parts = text.split(',').map(str::trim);
+        let mut parts = text.split(',').map(str::trim_ascii);
         if parts.next() != Some("ips") {
             return Err(wrong("ips, as in ips,eta=1,clip=10", text));
         }

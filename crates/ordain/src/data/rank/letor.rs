@@ -323,7 +323,7 @@ impl Piece {
     /// `#N: name` gives column N a name; any other comment line is a comment.
     fn header(&mut self, text: &[u8]) {
         let Some(digits) = named(text) else { return };
-        let name = String::from_utf8_lossy(&text[digits + 1..]).trim().to_owned();
+        let name = String::from_utf8_lossy(&text[digits + 1..]).trim_ascii().to_owned();
         if let Some(index) = std::str::from_utf8(&text[..digits]).ok().and_then(|n| n.parse().ok())
             && !name.is_empty()
         {

@@ -122,7 +122,7 @@ fn lines(
                 found: format!("{:?}", short(found)),
             };
             if !(least..=most).contains(&words.len()) {
-                return Err(refuse(form.to_owned(), text.trim()));
+                return Err(refuse(form.to_owned(), text.trim_ascii()));
             }
             let number = |at: usize, what: &str| match words[at].parse::<f64>() {
                 Ok(x) if x.is_finite() => Ok(x),

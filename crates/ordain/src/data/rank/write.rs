@@ -66,8 +66,11 @@ pub fn write(set: &RankSet, path: &Path) -> Result<()> {
                 });
             }
             if !set.columns.numbered
-                && let Some(name) =
-                    set.columns.names.iter().find(|n| n.trim() != *n || n.is_empty() || n.contains(char::is_control))
+                && let Some(name) = set
+                    .columns
+                    .names
+                    .iter()
+                    .find(|n| n.trim_ascii() != *n || n.is_empty() || n.contains(char::is_control))
             {
                 return Err(Error::Data {
                     expected: "columns with names of one line (write .csv or .tsv instead)".into(),

@@ -272,11 +272,11 @@ pub(super) fn text(array: &dyn Array, row: usize) -> Cow<'_, [u8]> {
         return Cow::Borrowed(b"");
     }
     let owned = match array.data_type() {
-        DataType::Utf8 => return Cow::Borrowed(array.as_string::<i32>().value(row).trim().as_bytes()),
-        DataType::LargeUtf8 => return Cow::Borrowed(array.as_string::<i64>().value(row).trim().as_bytes()),
-        DataType::Utf8View => return Cow::Borrowed(array.as_string_view().value(row).trim().as_bytes()),
-        DataType::Binary => return Cow::Borrowed(array.as_binary::<i32>().value(row)),
-        DataType::LargeBinary => return Cow::Borrowed(array.as_binary::<i64>().value(row)),
+        DataType::Utf8 => return Cow::Borrowed(array.as_string::<i32>().value(row).trim_ascii().as_bytes()),
+        DataType::LargeUtf8 => return Cow::Borrowed(array.as_string::<i64>().value(row).trim_ascii().as_bytes()),
+        DataType::Utf8View => return Cow::Borrowed(array.as_string_view().value(row).trim_ascii().as_bytes()),
+        DataType::Binary => return Cow::Borrowed(array.as_binary::<i32>().value(row).trim_ascii()),
+        DataType::LargeBinary => return Cow::Borrowed(array.as_binary::<i64>().value(row).trim_ascii()),
         DataType::Dictionary(key, _) => return of_keys!(**key, word, array, row),
         DataType::Int8 => whole::<Int8Type>(array, row),
         DataType::Int16 => whole::<Int16Type>(array, row),

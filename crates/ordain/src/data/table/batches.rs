@@ -86,7 +86,7 @@ pub(in crate::data) struct Row<'a> {
 
 impl Batches {
     pub(in crate::data) fn new(path: PathBuf, schema: &Schema, supply: Box<dyn Supply>) -> (Self, Vec<String>) {
-        let header: Vec<String> = schema.fields().iter().map(|field| field.name().trim().to_owned()).collect();
+        let header: Vec<String> = schema.fields().iter().map(|field| field.name().trim_ascii().to_owned()).collect();
         let made = Self {
             path,
             header: header.clone(),

@@ -165,7 +165,7 @@ pub(in crate::data) fn open(path: &Path, usual: u8) -> Result<(Cells, Vec<String
         }
     }
     let name = |cell: &Range<usize>| {
-        String::from_utf8_lossy(&text[cell.clone()]).trim_start_matches('\u{feff}').trim().to_owned()
+        String::from_utf8_lossy(&text[cell.clone()]).trim_start_matches('\u{feff}').trim_ascii().to_owned()
     };
     let header: Vec<String> = rows.cells.iter().map(name).collect();
     let cells = Cells {

@@ -162,7 +162,7 @@ impl Row<'_> {
     #[inline]
     pub(in crate::data) fn word(&self, column: usize) -> Option<Cow<'_, str>> {
         match self.text(column) {
-            Cow::Borrowed(bytes) => std::str::from_utf8(bytes).ok().map(|text| Cow::Borrowed(text.trim())),
+            Cow::Borrowed(bytes) => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
             Cow::Owned(bytes) => String::from_utf8(bytes).ok().map(Cow::Owned),
         }
     }

@@ -127,7 +127,7 @@ impl CStar {
         }
         // one name that looks like a number or a word of its own is told apart by a last ;
         let names = value.strip_suffix(';').unwrap_or(value);
-        let names: Vec<String> = names.split([';', ',']).map(|name| name.trim().to_owned()).collect();
+        let names: Vec<String> = names.split([';', ',']).map(|name| name.trim_ascii().to_owned()).collect();
         let mut seen = names.clone();
         seen.sort_unstable();
         seen.dedup();

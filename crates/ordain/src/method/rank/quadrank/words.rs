@@ -151,7 +151,7 @@ impl FromStr for Core {
         }
         // one name that looks like a number is told apart by a last ;
         let names = value.strip_suffix(';').unwrap_or(value);
-        let names: Vec<String> = names.split([';', ',']).map(|name| name.trim().to_owned()).collect();
+        let names: Vec<String> = names.split([';', ',']).map(|name| name.trim_ascii().to_owned()).collect();
         let mut seen = names.clone();
         seen.sort_unstable();
         seen.dedup();
