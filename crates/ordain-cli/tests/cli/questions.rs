@@ -578,3 +578,27 @@ fn columns_of_the_table_are_shown() {
     let done = piped(&["ask", &model, &pairs, "-o", &output, "--show", "name_a,name_b"], b"quit\n").code(0);
     assert!(done.err.contains("\n  name_a: Ann ") && done.err.contains("\n  name_b: Anne "), "{}", done.err);
 }
+
+/// A file that is none of answers stays as it is, whether it ends in a line end or not.
+#[test]
+fn a_file_of_somebody_else_is_left_alone() {
+    let place = Place::empty();
+    let table = place.write("items.csv", "id,x,labels\na,1,sea\nb,2,sky\nc,3,sea\nd,4,sky\n");
+    let model = place.at("m.ordain");
+    well(&["fit", "independent[lambda=1]", &table, "-o", &model, "-q"]);
+    for text in ["what I wrote", "what I wrote\n", "{\"mine\": 1", "\n\n  mine", "{\"mine\": 1}", "\u{0}\u{1}"] {
+        let notes = place.write("notes.txt", text);
+        piped(&["ask", &model, &table, "-o", &notes], b"y\n").code(1).says("write new ones to another file");
+        assert_eq!(place.read("notes.txt"), text);
+        ordain(&["fit", "independent[lambda=1]", &table, "-o", &model, "--answers", &notes]).code(1);
+    }
+    // half of a first line is what a killed process left
+    let half = place.write("half.jsonl", "{\"ordain\":\"ans");
+    piped(&["ask", &model, &table, "-o", &half], b"y\nquit\n").code(0).says("not complete");
+    // a cut last line is said, and refused if that is asked for
+    let cut = place.read("half.jsonl") + "{\"n\":2,\"t\":\"20";
+    let cut = place.write("cut.jsonl", &cut);
+    let fit = ["fit", "independent[lambda=1]", &table, "-o", &model, "--answers", &cut];
+    ordain(&fit).code(0).says("cut.jsonl: line 3, the last one, is not complete and was left out");
+    ordain(&[&fit[..], &["--strict"]].concat()).code(1).says("was left out");
+}

@@ -26,13 +26,27 @@ pub enum Note {
         /// The number of its last line.
         line: usize,
     },
+    /// The last line is not whole: it was left out.
+    Half {
+        /// The file.
+        path: PathBuf,
+        /// The number of its last line.
+        line: usize,
+    },
 }
 
 impl std::fmt::Display for Note {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        let Self::Cut { path, line } = self;
-        let path = path.display();
-        write!(f, "{path}: line {line}, the last one, has no line end: is the file cut? It was read as it stands")
+        match self {
+            Self::Cut { path, line } => write!(
+                f,
+                "{}: line {line}, the last one, has no line end: is the file cut? It was read as it stands",
+                path.display()
+            ),
+            Self::Half { path, line } => {
+                write!(f, "{}: line {line}, the last one, is not complete and was left out", path.display())
+            }
+        }
     }
 }
 
@@ -47,8 +61,16 @@ pub fn set_max_line(bytes: usize) {
 }
 
 /// Notes that a file has no line end behind its last line.
-pub(super) fn cut(path: &Path, line: usize) {
-    let note = Note::Cut { path: path.into(), line };
+pub(crate) fn cut(path: &Path, line: usize) {
+    note(Note::Cut { path: path.into(), line });
+}
+
+/// Notes that the last line of a file is not whole, and was left out.
+pub(crate) fn half(path: &Path, line: usize) {
+    note(Note::Half { path: path.into(), line });
+}
+
+fn note(note: Note) {
     let mut notes = NOTES.lock().unwrap_or_else(PoisonError::into_inner);
     if notes.len() < MOST && !notes.contains(&note) {
         notes.push(note);

@@ -23,6 +23,14 @@ impl Journal {
     /// [`Error::Content`] if another process writes to it; [`Error::Io`].
     pub(super) fn open(path: &Path) -> Result<(Self, Vec<u8>)> {
         let failed = |action| move |reason| Error::Io { path: path.into(), action, reason };
+        // a pipe would be waited for, and a device may be endless
+        if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            return Err(Error::Content {
+                path: path.into(),
+                expected: "a file, which keeps answers".into(),
+                found: "a folder, a pipe or a device".into(),
+            });
+        }
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed("write"))?;
         match file.try_lock() {
             Ok(()) => {}

@@ -17,7 +17,7 @@ mod time;
 pub use agreement::{Agreement, Pair};
 pub use subjects::{LabelQuestions, MatchQuestions, RankQuestions, Subjects};
 
-use crate::data::{LabelSet, MatchSet, Problem, Truth};
+use crate::data::{LabelSet, MatchSet, Problem, Truth, notes, read_whole};
 use crate::error::{Error, Result};
 use journal::Journal;
 use serde_json::{Map, Value};
@@ -264,10 +264,20 @@ struct Read {
     begun: bool,
 }
 
+/// How the first line begins.
+const BEGINNING: &[u8] = b"{\"ordain\":\"answers\"";
+
+/// What is expected of a file that holds something else.
+const OTHERS: &str = "answers on these data (write new ones to another file: -o FILE)";
+
+/// The most bytes of a line: an answer is short.
+const LONGEST: usize = 1 << 20;
+
 /// Reads a file of answers; with `strict` its first line has to name these very data.
 fn read(old: &[u8], path: &Path, subjects: &impl Subjects, strict: bool) -> Result<Read> {
     let whole = old.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    let unended = serde_json::from_slice::<Value>(&old[whole..]).is_ok();
+    let last = &old[whole..];
+    let unended = last.len() <= LONGEST && serde_json::from_slice::<Value>(last).is_ok();
     let end = if unended { old.len() } else { whole };
     let mut lines = old[..end].split(|&byte| byte == b'\n').zip(1..).filter(|(text, _)| !text.trim_ascii().is_empty());
     let wrong = |line: usize, expected: &str, found: String| Error::Parse {
@@ -278,16 +288,23 @@ fn read(old: &[u8], path: &Path, subjects: &impl Subjects, strict: bool) -> Resu
         found,
     };
     let first = lines.next();
+    // half of a first line is what a process left that was killed; anything else is somebody's
+    if first.is_none() && !unended && !last.starts_with(BEGINNING) && !BEGINNING.starts_with(last) {
+        return Err(wrong(1, OTHERS, "a file that does not begin as answers do".into()));
+    }
     let mut numbered = false;
     if let Some((text, line)) = first {
-        let head: Value = serde_json::from_slice(text).unwrap_or_default();
+        let head: Value = serde_json::from_slice(&text[..text.len().min(LONGEST)]).unwrap_or_default();
         numbered = head.get("format").and_then(Value::as_u64).is_some_and(|format| format > 1);
         if let Some(found) = strange(&head, subjects, strict) {
-            return Err(wrong(line, "answers on these data (write new ones to another file: -o FILE)", found));
+            return Err(wrong(line, OTHERS, found));
         }
     }
     let mut events = Events::new(subjects.units());
     for (text, line) in lines {
+        if text.len() > LONGEST {
+            return Err(wrong(line, &format!("lines of at most {LONGEST} bytes"), "a longer one".into()));
+        }
         let expected = || format!("an answer such as {}", example(subjects));
         let shown = || format!("{:?}", String::from_utf8_lossy(text).chars().take(60).collect::<String>());
         let record: Value = serde_json::from_slice(text).map_err(|_| wrong(line, &expected(), shown()))?;
@@ -563,6 +580,19 @@ impl<'a, S: Subjects> Labelling<'a, S> {
     }
 }
 
+/// What a file holds, without opening it for more. A last line that is not whole, or has no end, is noted.
+fn looked_at(path: &Path, subjects: &impl Subjects) -> Result<Events> {
+    let old = read_whole(path)?;
+    let Read { events, end, unended, .. } = read(&old, path, subjects, !subjects.by_name())?;
+    let line = 1 + old.iter().filter(|&&b| b == b'\n').count();
+    match () {
+        () if end < old.len() => notes::half(path, line),
+        () if unended => notes::cut(path, line),
+        () => {}
+    }
+    Ok(events)
+}
+
 /// The answers of a file that stand, without opening it for more: on each subject what most people say; nothing where as many
 /// say yes as no, or nobody could say. In the order of subjects.
 ///
@@ -573,8 +603,7 @@ impl<'a, S: Subjects> Labelling<'a, S> {
 ///
 /// As [`Labelling::open`]; no lock is needed, and half a last line is left out.
 pub fn standing(path: &Path, subjects: &impl Subjects) -> Result<Vec<(Subject, bool)>> {
-    let old = std::fs::read(path).map_err(|reason| Error::Io { path: path.into(), action: "read", reason })?;
-    let Read { events, .. } = read(&old, path, subjects, !subjects.by_name())?;
+    let events = looked_at(path, subjects)?;
     let mut votes: std::collections::BTreeMap<Subject, i64> = Default::default();
     for at in 0..events.all.len() {
         if let Some((Answer { subject, yes: Some(yes), .. }, _)) = events.standing(at) {
@@ -590,8 +619,7 @@ pub fn standing(path: &Path, subjects: &impl Subjects) -> Result<Vec<(Subject, b
 ///
 /// As [`standing`].
 pub fn votes(path: &Path, subjects: &impl Subjects) -> Result<Vec<(Subject, Option<String>, bool)>> {
-    let old = std::fs::read(path).map_err(|reason| Error::Io { path: path.into(), action: "read", reason })?;
-    let Read { events, .. } = read(&old, path, subjects, !subjects.by_name())?;
+    let events = looked_at(path, subjects)?;
     let vote = |at: usize| {
         let (answer, by) = events.standing(at)?;
         Some((answer.subject, by.map(Into::into), answer.yes?))
