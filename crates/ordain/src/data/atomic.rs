@@ -2,7 +2,7 @@
 
 use super::packing::Packing;
 use crate::error::{Error, Result};
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -97,10 +97,10 @@ impl Unfinished {
             #[cfg(unix)]
             make.permissions(mode(target).unwrap_or_else(|| std::os::unix::fs::PermissionsExt::from_mode(0o666)));
             let file = make.tempfile_in(folder)?;
-            // where there are no locks, nothing is taken for stale either
-            let _ = file.as_file().try_lock();
-            // who looked for stale files between these two lines took it for one
-            if file.path().exists() {
+            // who looked for stale files between these two lines took it for one: it holds the lock, or it has removed the file.
+            // Where there are no locks, nothing is taken for stale
+            let taken = matches!(file.as_file().try_lock(), Err(TryLockError::WouldBlock));
+            if !taken && file.path().exists() {
                 open.push(file.path().into());
                 let own = Self(file.path().into());
                 return Ok((file, own));
@@ -183,6 +183,25 @@ mod tests {
         assert!(during[0] != path && !during[0].exists() && path.exists());
         let _ = write_whole(&path, |_| Err(io::Error::other("no")));
         assert!(own().is_empty());
+    }
+
+    #[test]
+    fn many_write_one_name_and_none_takes_the_file_of_another_for_stale() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new");
+        std::thread::scope(|scope| {
+            for own in 0..8u8 {
+                let path = &path;
+                scope.spawn(move || {
+                    for _ in 0..crate::cases::cases(60) {
+                        write_whole(path, |out| out.write_all(&[own; 64])).unwrap();
+                    }
+                });
+            }
+        });
+        let found = std::fs::read(&path).unwrap();
+        assert!(found.len() == 64 && found.iter().all(|byte| *byte == found[0]));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]
