@@ -108,9 +108,10 @@ impl Screen {
         self.raw(&if self.json { Cow::Borrowed(text) } else { shown(text) })
     }
 
-    /// Data that reach standard output as they are.
+    /// Data that reach standard output as they are; none, with `--strict`, of data that were read with a doubt.
     pub(crate) fn raw(&self, text: &str) -> Result<()> {
         open()?;
+        self.allow_data()?;
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
         out.flush()?;

@@ -30,10 +30,9 @@ impl Vocabulary {
     ///
     /// [`Error::Io`], and [`Error::Parse`] of a line without a URI or a label.
     pub(crate) fn read(path: &std::path::Path, language: &str) -> ordain::Result<Self> {
-        let text =
-            std::fs::read_to_string(path).map_err(|reason| Error::Io { path: path.into(), action: "read", reason })?;
+        let lines = ordain::data::read_lines(path)?;
         let (mut subjects, mut uris) = (HashMap::new(), HashSet::new());
-        for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
+        for (line, text) in (1..).zip(&lines).filter(|(_, text)| !text.is_empty()) {
             let parts: Vec<&str> = text.split('\t').map(str::trim).collect();
             let uri = parts[0].strip_prefix('<').and_then(|uri| uri.strip_suffix('>')).unwrap_or(parts[0]);
             let label = parts.get(1).copied().unwrap_or_default();

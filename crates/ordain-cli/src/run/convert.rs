@@ -56,6 +56,7 @@ fn foreign(args: &Convert, from: FromArg, screen: &Screen) -> Result<()> {
         return Err(Usage("--from makes a table: give the output the ending .csv or .tsv".into()).into());
     }
     let table = read_foreign(&args.input, program, beside)?;
+    screen.allow_data()?;
     table.write(&args.output)?;
     let ForeignTable { rows, missing, unjudged, .. } = &table;
     if screen.json && args.output.as_os_str() != "-" {

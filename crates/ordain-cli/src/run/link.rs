@@ -1,8 +1,8 @@
 //! `ordain link`.
 
-use super::{check_not_input, check_output, watched};
+use super::{check_not_input, check_output, followed};
 use crate::args::Link;
-use crate::plan::usage;
+use crate::plan::{Usage, usage};
 use crate::report::linkage;
 use crate::screen::{Screen, table};
 use anyhow::Result;
@@ -22,6 +22,10 @@ const DOUBT: f64 = 0.9;
 const EXPLAINED: usize = 6;
 
 pub(super) fn run(args: &Link, screen: &Screen) -> Result<()> {
+    if args.output.as_os_str() == "-" {
+        let text = "-o -: links come with candidate pairs and a model, in files beside them: give the links a name";
+        return Err(Usage(text.into()).into());
+    }
     let compare = args.compare.iter().map(|text| usage(Comparison::list(text))).collect::<Result<Vec<_>>>()?.concat();
     let (pairs, model) = (beside(&args.output, "pairs.csv"), beside(&args.output, "ordain"));
     for output in [&args.output, &pairs, &model].into_iter().chain(&args.report) {
@@ -44,6 +48,7 @@ pub(super) fn run(args: &Link, screen: &Screen) -> Result<()> {
             )
         }
     };
+    screen.allow_data()?;
     screen.say(&blocking(&candidates, [left.len(), right.len()]));
     candidates.write_pairs(&pairs)?;
     let Some(known) = known else {
@@ -60,7 +65,7 @@ pub(super) fn run(args: &Link, screen: &Screen) -> Result<()> {
         "known: {yes} pairs that match and {no} that do not; {} of the matches are candidates ({share:.1} %)",
         reached.0
     ));
-    let fitted = watched(screen, |watch| candidates.learn(&known, watch))?;
+    let fitted = followed(screen, |watch| candidates.learn(&known, watch))?;
     let links = candidates.links(&fitted, &known)?;
     write_links(&links, &args.output)?;
     model_file::save(&fitted, &model)?;
@@ -180,7 +185,7 @@ fn page(
     links: &[link::Link],
     screen: &Screen,
 ) -> Result<linkage::Page> {
-    let calibration = watched(screen, |watch| candidates.calibration(known, watch))?;
+    let calibration = followed(screen, |watch| candidates.calibration(known, watch))?;
     let mut counts = [[0usize; 20]; 2];
     for link in links.iter().filter(|link| !link.known) {
         let bin = ((link.probability * 20.0) as usize).min(19);

@@ -16,6 +16,7 @@ pub(in crate::run) fn run(args: &Convert, what: &str, screen: &Screen) -> Result
     let reading = LabelReading { category, ..plan::label_reading(&args.reading, &args.columns)? };
     let (mut set, _) = read_labels(std::slice::from_ref(&args.input), &reading)?;
     files::need_truth::<Annotate>(&set, &args.input)?;
+    screen.allow_data()?;
     set.fill(reading.missing, &set.all());
     let made = retrieval(queries, &args.items)
         .make(&set)

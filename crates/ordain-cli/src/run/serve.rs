@@ -134,11 +134,7 @@ fn access(args: &Serve) -> Result<(Access, Option<String>)> {
             Some(name) => {
                 std::env::var(name).map_err(|_| Usage(format!("--token: expected tokens in ${name}, found none")))?
             }
-            None => std::fs::read_to_string(given).map_err(|reason| Error::Io {
-                path: given.into(),
-                action: "read",
-                reason,
-            })?,
+            None => tokens_of(given)?,
         },
     };
     let line = |line: &str| match line.trim().split_once(':') {
@@ -152,6 +148,21 @@ fn access(args: &Serve) -> Result<(Access, Option<String>)> {
         );
     }
     Ok((Access::Tokens(tokens), None))
+}
+
+/// The text of a file of tokens, or of a pipe.
+fn tokens_of(path: &str) -> Result<String> {
+    use std::io::Read;
+    const MOST: u64 = 1 << 20;
+    let failed = |reason| Error::Io { path: path.into(), action: "read", reason };
+    let mut text = String::new();
+    std::fs::File::open(path).and_then(|file| file.take(MOST + 1).read_to_string(&mut text)).map_err(failed)?;
+    match text.len() as u64 > MOST {
+        false => Ok(text),
+        true => {
+            Err(Usage("--token: expected a file of lines TOKEN or NAME:TOKEN, found more than 1 MiB".into()).into())
+        }
+    }
 }
 
 /// A token that nobody can guess: 128 bits of the system.

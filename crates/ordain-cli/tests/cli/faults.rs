@@ -45,21 +45,21 @@ fn bombs_are_refused_in_little_memory() {
         assert!(done.err.contains("error: "), "{}", done.err);
         little(&["predict", &model, &file]).code(1);
     }
-    let xml = bomb(&place, "labels.xml.gz", "<labels>", "<!--->", 64 << 20);
+    let xml = bomb(&place, "labels.xml.zst", "<labels>", "<!--->", 64 << 20);
     place.write("items.arff", "@relation x\n@attribute a numeric\n@attribute b {0,1}\n@data\n1,0\n");
     little(&["inspect", &place.at("items.arff"), "--labels", &xml]).code(1).says("at most 16 MiB");
     // many whole rows: what they need is not there, and that is an error
     for (name, start, unit) in [
-        ("rows.txt.gz", "", "1 qid:1 1:1 2:2\n"),
-        ("rows.csv.gz", "label,qid,x\n", "1,1,2\n"),
-        ("items.txt.gz", "", "1,2 1:1\n"),
-        ("edges.csv.gz", "left,right,x\n", "a,b,1\n"),
+        ("rows.txt.zst", "", "1 qid:1 1:1 2:2\n"),
+        ("rows.csv.zst", "label,qid,x\n", "1,1,2\n"),
+        ("items.txt.zst", "", "1,2 1:1\n"),
+        ("edges.csv.zst", "left,right,x\n", "a,b,1\n"),
     ] {
         let file = bomb(&place, name, start, unit, 700 << 20);
         little(&["inspect", &file]).code(1).says("leaves no room for more rows");
     }
     // a line that is short enough, of more columns than anybody has
-    let file = bomb(&place, "columns.csv.gz", "label,qid,", "xxxxxxx,", 60 << 20);
+    let file = bomb(&place, "columns.csv.zst", "label,qid,", "xxxxxxx,", 60 << 20);
     little(&["inspect", &file]).code(1).says("at most 1048576 columns");
     // a packed model is refused as such, whatever it holds
     let packed = bomb(&place, "m.ordain.gz", "", "0000", 600 << 20);
@@ -68,6 +68,69 @@ fn bombs_are_refused_in_little_memory() {
     little(&["inspect", &place.at("m.ordain")]).code(1).says("never packed");
     little(&["predict", "/dev/zero", &place.at("test.txt")]).code(1).says("a device");
     little(&["inspect", "/dev/zero"]).code(1).says("a device");
+}
+
+/// Files that are small and mean much: numbers of JSON, cells of a table, pairs of records, an array.
+#[test]
+fn what_grows_when_it_is_understood_is_refused_in_little_memory() {
+    let place = Place::trained();
+    let (model, test, out) = (place.at("model.ordain"), place.at("test.txt"), place.at("out.csv"));
+    let answers = bomb(&place, "answers.json.zst", "{\"hits\":[", "0,", 60 << 20);
+    little(&["convert", "--from=es-log", &answers, &out]).code(1).says("MiB of memory");
+    let long = bomb(&place, "long.json.zst", "{\"hits\":\"", "aaaa", 70 << 20);
+    little(&["convert", "--from=solr", &long, &out]).code(1);
+    // every document has a feature of its own
+    let hit = |i: usize| {
+        format!("{{\"_id\":\"{i}\",\"fields\":{{\"_ltrlog\":[{{\"l\":[{{\"name\":\"f{i}\",\"value\":1}}]}}]}}}}")
+    };
+    let hits: Vec<String> = (0..9000).map(hit).collect();
+    let wide = place.write("wide.json", &format!("{{\"hits\":{{\"hits\":[{}]}}}}\n", hits.join(",")));
+    little(&["convert", "--from=es-log", &wide, &out]).code(1).says("MiB of memory");
+    let rules = bomb(&place, "rules.json.zst", "{\"pins\":[", "{},", 300 << 20);
+    little(&["predict", &model, &test, "--rules", &rules]).code(1);
+    // all records are candidates of all
+    let records: String = (0..6000).map(|i| format!("{i},same,x{i}\n")).collect();
+    let records = place.write("records.csv", &format!("id,a,b\n{records}"));
+    for rule in ["a", "sort:b:9000000"] {
+        let done = little(&["link", &records, &records, &format!("--block={rule}"), "-o", &place.at("links.csv")]);
+        done.code(1).says("candidate pairs: cannot");
+    }
+    let numbers = 450 << 18;
+    let head = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({numbers}, 1), }}\n");
+    let path = place.path().join("array.npy.zst");
+    ordain::data::write_whole(&path, |out| {
+        out.write_all(b"\x93NUMPY\x01\x00")?;
+        out.write_all(&(head.len() as u16).to_le_bytes())?;
+        out.write_all(head.as_bytes())?;
+        (0..450).try_for_each(|_| out.write_all(&[0; 1 << 20]))
+    })
+    .unwrap();
+    std::fs::rename(&path, place.at("array.npy")).unwrap();
+    little(&["features", "--tensor=1", &place.at("array.npy"), "-o", &out]).code(1).says("memory");
+    assert!(!std::path::Path::new(&out).exists());
+}
+
+/// What stands beside the data is read as they are: no device, no end of a file inside quotes.
+#[test]
+fn files_beside_the_data_are_no_devices_and_have_no_open_quotes() {
+    let place = Place::trained();
+    let (model, train, test) = (place.at("model.ordain"), place.at("train.txt"), place.at("test.txt"));
+    let published = place.write("p.csv", "algorithm,metric,value\n\"us, them\",ndcg@10,0.5\n");
+    let compare =
+        |file: &str| ordain(&["compare", "ranksvm[lambda=1]", "--train", &train, "--test", &test, "--published", file]);
+    assert!(compare(&published).code(0).out.contains("us, them"));
+    let open = place.write("open.csv", "algorithm,metric,value\n\"us,ndcg@10,0.5\n");
+    compare(&open).code(1).silent().says("open.csv:2").says("closes the cell");
+    compare("/dev/zero").code(1).silent().says("a device");
+    let table = place.write("items.csv", "id,x,labels\na,1,sea\nb,2,sky\nc,3,sea\nd,4,sky\n");
+    let items = place.at("items.ordain");
+    well(&["fit", "independent[lambda=1]", &table, "-o", &items, "-q"]);
+    ordain(&["fit", "independent[lambda=1]", &table, "-o", &items, "--answers=/dev/zero"]).code(1).says("a device");
+    ordain(&["ask", &items, &table, "-o", "/dev/zero"]).code(1).says("a device");
+    ordain(&["link", &table, &table, "--known=/dev/zero", "-o", &place.at("l.csv")]).code(1).says("a device");
+    ordain(&["predict", &model, &test, "--rules=/dev/zero"]).code(1).says("a device");
+    ordain(&["serve", &items, "--annif", "--vocabulary=/dev/zero"]).code(1).says("a device");
+    ordain(&["serve", &items, "--token=/dev/zero"]).code(2).says("--token");
 }
 
 #[test]
@@ -150,6 +213,29 @@ fn a_cut_file_is_said_and_strict_refuses_it() {
     // features that the model has never seen
     let other = place.write("other.txt", "1 qid:1 1:1 99:2\n0 qid:1 1:2 99:1\n");
     ordain(&["predict", &place.at("model.ordain"), &other, "--strict"]).code(1).silent().says("by --strict");
+}
+
+/// With `--strict` nothing is written or printed of a file that may be cut, whatever the command.
+#[test]
+fn strict_refuses_before_anything_is_written() {
+    let place = Place::trained();
+    let (test, out) = (place.at("test.txt"), place.at("out.csv"));
+    let table = place.write("a.csv", "id,name\n1,ann\n2,bob\n3,eve");
+    let whole = place.write("b.csv", "id,name\n1,ann\n2,bob\n3,eve\n");
+    let edges = place.write("edges.csv", "unique_id_l,unique_id_r,gamma_name\na,b,1\nc,d,0");
+    let scores: String = (0..place.read("test.txt").lines().count()).map(|i| format!("\n{i}")).collect();
+    let scores = place.write("scores.txt", scores.trim_start());
+    for words in [
+        &["link", &table, &whole, "-o", &out][..],
+        &["link", &whole, &whole, "--known", &place.write("k.csv", "left,right\n1,1"), "-o", &out],
+        &["convert", "--from=splink", &edges, &out],
+        &["evaluate", &test, "--scores", &scores],
+    ] {
+        let before = place.names();
+        let done = ordain(&[words, &["--strict"]].concat()).code(1).silent();
+        assert!(done.err.contains("no line end") && done.err.contains("--strict"), "{words:?}: {}", done.err);
+        assert_eq!(place.names(), before, "{words:?}");
+    }
 }
 
 #[test]

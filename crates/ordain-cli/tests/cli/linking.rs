@@ -101,6 +101,7 @@ fn what_is_wrong_is_said_with_its_place() {
     let place = people("30", "5");
     let (left, right, out) = (place.at("left.csv"), place.at("right.csv"), place.at("links.csv"));
     let with = |more: &[&str]| ordain(&[&["link", &left, &right, "-o", &out], more].concat());
+    ordain(&["link", &left, &right, "-o", "-"]).code(2).says("give the links a name");
     with(&["--id", "key"]).code(1).says("expected a header with the column \"key\"");
     with(&["--block", "sirname"]).code(1).says("unknown column of both tables \"sirname\"").says("surname");
     with(&["--block", "surname:x"]).code(1).says("the first N characters");
@@ -119,4 +120,33 @@ fn what_is_wrong_is_said_with_its_place() {
     ordain(&["link", &twice, &right, "-o", &out]).code(1).says("twice.csv").says("\"1\" in rows 1 and 2");
     let other = place.write("strange.csv", "id,colour\n1,red\n");
     ordain(&["link", &other, &right, "-o", &out]).code(1).says("columns of the same names");
+}
+
+/// A signal ends it at once: links of a fit that was not complete would be no links.
+#[cfg(unix)]
+#[test]
+fn a_signal_leaves_no_half_links() {
+    use std::io::{BufRead, Read};
+    let place = people("3000", "100");
+    let (left, right, known) = (place.at("left.csv"), place.at("right.csv"), place.at("known.csv"));
+    let old = place.write("links.csv", "left,right,probability\n");
+    let words = ["link", &left, &right, "--known", &known, "-o", &old, "-v"];
+    let mut child = crate::support::command(&words).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut err = std::io::BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    // learning has begun
+    while !said.contains("0 %") {
+        assert!(err.read_line(&mut said).unwrap() > 0, "{said}");
+    }
+    std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    err.read_to_string(&mut said).unwrap();
+    match child.wait().unwrap().code() {
+        // it was faster than the signal
+        Some(0) => {}
+        code => {
+            assert_eq!(code, Some(143), "{said}");
+            assert_eq!(place.read("links.csv"), "left,right,probability\n");
+        }
+    }
+    assert!(place.names().iter().all(|name| !name.ends_with(".part")));
 }

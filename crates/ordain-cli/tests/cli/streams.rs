@@ -217,6 +217,66 @@ fn edges_come_by_any_way() {
     same(&place, &table, &["compare", "matchmap[lambda=1,scale=none]", "--train", "DATA", "--test", &table, "--json"]);
 }
 
+/// What other commands and options read. Where files have few rows, one long cell makes them as large as the others.
+#[test]
+fn what_newer_commands_read_comes_by_any_way() {
+    let place = Place::trained();
+    let (model, test) = (place.at("model.ordain"), place.at("test.txt"));
+    let long = "x".repeat(9 << 20);
+    // two registers
+    let names = ["ann", "bob", "eve", "ian", "joe", "kim", "lea", "max", "ned", "pia"];
+    let register = |from: usize| {
+        let row = |i: usize| format!("{},{}{},{}\n", from + i, names[i % 10], i / 10, 1950 + i);
+        format!("id,name,year\n{}0,{long},1900\n", (1..40).map(row).collect::<String>())
+    };
+    let (left, right) = (place.write("left.csv", &register(100)), place.write("right.csv", &register(200)));
+    let known: String = (1..20).map(|i| format!("{},{}\n", 100 + i, 200 + i)).collect();
+    let known = place.write("known.csv", &format!("left,right\n{known}"));
+    let rules = ["--block=year", "--compare=name:exact,year:number"];
+    same(&place, &left, &[&["link", "DATA", &right, "--known", &known, "-o", "OUT"], &rules[..]].concat());
+    same(&place, &right, &[&["link", &left, "DATA", "--known", &known, "-o", "OUT"], &rules[..]].concat());
+    same(&place, &known, &[&["link", &left, &right, "--known", "DATA", "-o", "OUT"], &rules[..]].concat());
+    // logs and edges of other programs
+    let hit = |i: usize| {
+        format!("{{\"_id\":\"{i}\",\"fields\":{{\"_ltrlog\":[{{\"l\":[{{\"name\":\"f\",\"value\":{i}}}]}}]}}}}")
+    };
+    let hits =
+        |n: usize| format!("{{\"qid\":\"q{n}\",\"x\":\"{long}\",\"hits\":{{\"hits\":[{},{}]}}}}\n", hit(n), hit(n + 1));
+    let log = place.write("log.json", &(hits(1) + &hits(2)));
+    same(&place, &log, &["convert", "--from=es-log", "DATA", "OUT"]);
+    let edges: String = (0..5).map(|i| format!("a{i},b{i},{i},t\n")).collect();
+    let edges = format!("unique_id_l,unique_id_r,gamma_name,note\n{edges}a8,b8,1,{long}\n");
+    let edges = place.write("splink.csv", &edges);
+    same(&place, &edges, &["convert", "--from=splink", "DATA", "OUT"]);
+    // what is given beside the data
+    let table = |head: &str, cells: &str, last: &str| format!("{head},note\n{cells},t\n{last},{long}\n");
+    let pins = table("rule,docid,place", "pin,d1-1,1", "exclude,d1-2,");
+    let pins = place.write("rules.csv", &pins);
+    same(&place, &pins, &["predict", &model, &test, "--rules", "DATA"]);
+    let json = format!("{{\"pins\": [{{\"document\": \"d1-1\", \"place\": 1}}]}}{}\n", " ".repeat(9 << 20));
+    let json = place.write("rules.json", &json);
+    same(&place, &json, &["predict", &model, &test, "--rules", "DATA"]);
+    let padded = place.write("padded.txt", &(place.read("test.txt") + "# " + &long + "\n"));
+    same(&place, &padded, &["export", &model, "--to=python", "--check", "DATA", "-o", "OUT"]);
+    let published = place.write("p.csv", &table("algorithm,metric,value", "us,ndcg@10,0.5", "them,ndcg@10,0.4"));
+    let compare = ["compare", "ranksvm[lambda=1]", "--train", &test, "--test", &test, "--json"];
+    same(&place, &published, &[&compare[..], &["--published", "DATA"]].concat());
+    // answers of people
+    let items = place.write("items.csv", "id,x,labels\na,1,sea\nb,2,sky\nc,3,sea\nd,4,sky\n");
+    let labels = place.at("labels.ordain");
+    well(&["fit", "independent[lambda=1]", &items, "-o", &labels]);
+    let answers = place.at("answers.jsonl");
+    piped(&["ask", &labels, &items, "-o", &answers, "--questions=1"], b"y\nn\ny\nn\n").code(0);
+    std::fs::write(&answers, place.read("answers.jsonl") + &"\n".repeat(9 << 20)).unwrap();
+    same(&place, &answers, &["fit", "independent[lambda=1]", &items, "-o", "OUT", "--answers", "DATA"]);
+    // pairs of documents
+    let pairs: String = (1..=30).map(|q| format!("q{q},d{q}-1,d{q}-2,t\n")).collect();
+    let pairs = place.write("pairs.csv", &format!("qid,winner,loser,note\n{pairs}q1,d1-1,d1-3,{long}\n"));
+    let plain = place.write("plain.csv", &crate::data::table_of(&crate::data::rows(30, 1), ',', &[0, 1, 2, 3, 4]));
+    let fit = ["fit", "ranksvm[lambda=1,scale=query]", &plain, "--ignore=label", "-o", "OUT", "--preferences", "DATA"];
+    same(&place, &pairs, &fit);
+}
+
 #[test]
 fn wrong_text_in_a_stream_is_refused_and_does_not_hang() {
     let place = Place::trained();

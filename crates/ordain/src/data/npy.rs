@@ -1,5 +1,6 @@
 //! Arrays as NumPy writes them, `.npy`.
 
+use super::room;
 use super::source::read_whole;
 use super::strings::short;
 use crate::error::{Error, Result};
@@ -47,6 +48,8 @@ impl Array {
         if data.len() != all {
             return Err(wrong(&format!("{all} bytes of numbers"), data.len().to_string()));
         }
+        // numbers in single precision, and what is made of them
+        room::need(path, "read", count as u64 * 16)?;
         let big = kind.starts_with('>');
         let read = |at: usize| -> f32 {
             let mut own = [0u8; 8];

@@ -2,7 +2,7 @@
 
 use super::atomic::write_whole;
 use super::npy::Array;
-use super::source::{extension, read_at_most, read_whole};
+use super::source::{extension, read_at_most};
 use super::table::csv::{check_writable, headed, table_name};
 use crate::error::{Error, Interrupt, Result};
 use crate::picture::tensor::Reduction;
@@ -316,6 +316,9 @@ impl Tensors {
     }
 }
 
+/// The most bytes of a file of what was learned.
+const KEPT: usize = 1 << 28;
+
 /// What was learned from pictures or tensors, as a file that other pictures are described by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -347,7 +350,8 @@ impl Kept {
             expected: "what `ordain features --keep` wrote".into(),
             found,
         };
-        let kept: Self = serde_json::from_slice(&read_whole(path)?).map_err(|e| wrong(e.to_string()))?;
+        let kept: Self =
+            serde_json::from_slice(&read_at_most(path, KEPT, "what was learned")?).map_err(|e| wrong(e.to_string()))?;
         let whole = match &kept {
             Self::Pictures(learned) => learned.is_whole(),
             Self::Tensors(reduction) => reduction.is_whole(),

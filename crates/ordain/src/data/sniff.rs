@@ -76,7 +76,7 @@ pub fn is_labels(path: &Path) -> bool {
 
 /// What a file is by its name, in small letters; a stream whose name does not tell is what its first line says.
 ///
-/// ARFF begins with `@` or `%`. The header of a table has separators and begins with no number, or it names one of the
+/// ARFF begins with `@` or `%`, JSON with `{`. The header of a table has separators and begins with no number, or it names one of the
 /// columns that ordain knows. All else is text.
 pub(super) fn kind(path: &Path) -> String {
     let by_name = extension(path);
@@ -93,6 +93,9 @@ pub(super) fn kind(path: &Path) -> String {
     }
     if text.starts_with(b"ARROW1") {
         return "feather".into();
+    }
+    if matches!(first.first(), Some(b'{')) {
+        return "json".into();
     }
     let (delimiter, from) = csv::separator(&text, b',');
     let first = match from {

@@ -2,9 +2,11 @@
 
 use super::fields::{self, Field};
 use super::similar::soundex;
+use crate::data::room;
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 use std::fmt;
+use std::path::Path;
 
 /// The most pairs that are made: more do not fit into the memory of usual machines.
 const MOST: u64 = 50_000_000;
@@ -126,11 +128,12 @@ pub(super) fn pairs(rules: &[Rule], fields: &[Field], sizes: [usize; 2]) -> Resu
     for rule in rules {
         let mut own = match rule {
             Rule::Same(parts) => same(rule, parts, fields, sizes)?,
-            Rule::Near(column, places) => near(&fields[fields::find(fields, column)?], *places, sizes),
+            Rule::Near(column, places) => near(rule, &fields[fields::find(fields, column)?], *places, sizes)?,
         };
         own.sort_unstable();
         own.dedup();
         let (before, pairs) = (all.len(), own.len());
+        need((before + pairs) as u64)?;
         let mut joined = Vec::with_capacity(before + pairs);
         merge(&all, &own, &mut joined);
         all = joined;
@@ -151,6 +154,11 @@ fn merge(a: &[u64], b: &[u64], out: &mut Vec<u64>) {
     }
     out.extend_from_slice(&a[i..]);
     out.extend_from_slice(&b[j..]);
+}
+
+/// Refuses so many more pairs where there is no room for them: as numbers, sorted, and joined with others.
+fn need(pairs: u64) -> Result<()> {
+    room::need(Path::new("candidate pairs"), "make", 16 * pairs)
 }
 
 #[cold]
@@ -191,6 +199,7 @@ fn same(rule: &Rule, parts: &[(String, Key)], fields: &[Field], sizes: [usize; 2
     if count > MOST {
         return Err(too_many(rule, count));
     }
+    need(count)?;
     let mut out = Vec::with_capacity(count as usize);
     for (i, key) in (0u32..).zip(&keys) {
         out.extend(block(key).into_iter().flatten().map(|&j| pair(i, j)));
@@ -199,16 +208,25 @@ fn same(rule: &Rule, parts: &[(String, Key)], fields: &[Field], sizes: [usize; 2
 }
 
 /// Pairs that are neighbours in the order of a field.
-fn near(field: &Field, places: usize, sizes: [usize; 2]) -> Vec<u64> {
+fn near(rule: &Rule, field: &Field, places: usize, sizes: [usize; 2]) -> Result<Vec<u64>> {
     let mut all: Vec<(&str, usize, u32)> = (0..2)
         .flat_map(|side| (0..sizes[side] as u32).filter_map(move |n| Some((field.word(side, n)?, side, n))))
         .collect();
     all.sort_unstable();
-    let mut out = vec![];
-    for (at, &(_, side, n)) in all.iter().enumerate() {
-        for &(_, other, m) in all[at + 1..].iter().take(places - 1).filter(|(_, other, _)| *other != side) {
-            out.push(if other == 1 { pair(n, m) } else { pair(m, n) });
+    let all = &all[..];
+    let behind =
+        move |at: usize| all[at + 1..].iter().take(places - 1).filter(move |(_, other, _)| *other != all[at].1);
+    let mut count = 0;
+    for at in 0..all.len() {
+        count += behind(at).count() as u64;
+        if count > MOST {
+            return Err(too_many(rule, count));
         }
     }
-    out
+    need(count)?;
+    let mut out = Vec::with_capacity(count as usize);
+    for (at, &(_, side, n)) in all.iter().enumerate() {
+        out.extend(behind(at).map(|&(_, _, m)| if side == 0 { pair(n, m) } else { pair(m, n) }));
+    }
+    Ok(out)
 }

@@ -42,7 +42,7 @@ pub use explain::Why;
 pub use known::{Known, KnownPairs, read_known};
 pub use similar::{jaro, levenshtein, ngrams, soundex, tokens};
 
-use crate::data::{Columns, MatchSet, Problem, Records, Roles, Truth};
+use crate::data::{Columns, MatchSet, Problem, Records, Roles, Truth, room};
 use crate::error::{Error, Result};
 use crate::matrix::Features;
 use crate::method::{Match, MatchMap, MatchNotes, Matcher};
@@ -51,6 +51,7 @@ use crate::task::{Facts, Fitted, Method, Model};
 use crate::traits::Stop;
 use compare::Comparer;
 use fields::Field;
+use std::path::Path;
 
 /// How two tables are linked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -119,6 +120,9 @@ impl Linking {
         let ignore = shown(&names);
         let roles = Roles { ignore, ..Roles::default() };
         let columns = Columns { roles, ..Columns::named(comparer.names.clone()) };
+        // a row of comparisons, its copies in a fit, an edge, and the name of its right record
+        let each = 12 * comparer.names.len() + 192;
+        room::need(Path::new("candidate pairs"), "compare", pairs.len() as u64 * each as u64)?;
         let features = Features::Dense(comparer.rows(&pairs));
         let set = MatchSet::new(features, columns, by_left(&pairs, left, right))?;
         drop(comparer);

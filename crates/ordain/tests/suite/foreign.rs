@@ -55,7 +55,13 @@ fn logs_of_elasticsearch_are_queries() {
     );
     for (text, says) in [
         ("{\"hits\":", "wrong.json:1:8: expected answers of a search engine as JSON"),
+        ("{\"hits\":{\"hits\":[]}}\n{\"hits\":{\"hi", "wrong.json:2:12: expected answers of a search engine as JSON"),
+        ("{\"hits\":{\"hits\":[]}} {\"hits\": x", "wrong.json:1:31: expected answers of a search engine as JSON"),
         ("{\"hits\":{}}", "a list hits.hits, in answer 1"),
+        (
+            r#"{"hits":{"hits":[{"_id":"a","fields":{"_ltrlog":[{"l":[{"name":"x\u001b[31m","value":1}]}]}}]}}"#,
+            "names of features without control characters",
+        ),
         (r#"{"hits":{"hits":[{"fields":{}}]}}"#, "an id \"_id\" for each document"),
         (r#"{"hits":{"hits":[{"_id":"a","fields":{}}]}}"#, "features in fields._ltrlog"),
         (&answer("", &[("a", r#"{"name":"x","value":"1"}"#)]), "a number for \"x\""),

@@ -1,14 +1,23 @@
 //! Logs of features: answers of Elasticsearch, OpenSearch and Solr.
 
 use super::{Foreign, ForeignTable};
+use crate::data::notes;
 use crate::data::rank::trec;
-use crate::data::source::{plain_name, read_whole};
+use crate::data::room;
+use crate::data::source::{control, plain_name, read_at_most};
 use crate::data::strings::{short, visible};
 use crate::data::table::Role;
-use crate::error::{Error, Result};
-use serde_json::Value;
+use crate::error::{Error, Result, Way};
+use serde::de::IgnoredAny;
+use serde_json::{Deserializer, Value};
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+
+/// The most bytes of a file, unpacked: several files can be given.
+const LONGEST: usize = 1 << 30;
+/// What a cell of a table takes, with its text.
+const CELL: u64 = 48;
 
 /// A document with the features of its log: (log, feature, value).
 struct Hit {
@@ -49,11 +58,17 @@ pub(super) fn read(files: &[PathBuf], from: Foreign, qrels: Option<&Path>) -> Re
             format!("{:?}", short(name)),
         );
     }
+    if let Some(name) = names.iter().find(|name| control(name.as_bytes()).is_some()) {
+        return refuse("names of features without control characters", format!("{:?}", short(name)));
+    }
     let mut table = ForeignTable::default();
     table.header.extend(grades.is_some().then(|| "label".to_owned()));
     table.header.extend(["qid".to_owned(), "docid".to_owned()]);
     let first = table.header.len();
     table.header.extend(names);
+    // every document has a cell for each feature of any document
+    let cells = (hits.len() as u64).saturating_mul(table.header.len() as u64);
+    room::need(&path(), "read", cells.saturating_mul(CELL))?;
     let mut seen = HashSet::new();
     for hit in &hits {
         if !seen.insert((&hit.query, &hit.id)) {
@@ -87,28 +102,57 @@ pub(super) fn read(files: &[PathBuf], from: Foreign, qrels: Option<&Path>) -> Re
     Ok(table)
 }
 
+/// Where the JSON documents of a text stand, one after another. What is wrong begins the last one, and is said where that is read.
+fn documents(bytes: &[u8]) -> Vec<Range<usize>> {
+    let (mut all, mut start) = (vec![], 0);
+    let mut stream = Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
+    while let Some(document) = stream.next() {
+        let end = if document.is_ok() { stream.byte_offset() } else { bytes.len() };
+        all.push(start..end);
+        start = end;
+        if document.is_err() {
+            break;
+        }
+    }
+    all
+}
+
+/// The error of a document that is no JSON, where `before` stands before it.
+fn no_json(path: &Path, before: &[u8], error: &serde_json::Error) -> Error {
+    let ends = memchr::memchr_iter(b'\n', before).count();
+    let first = before.len() - memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+    // what is missing behind the end of a line is missing in it
+    let (line, column) =
+        if error.column() == 0 { (error.line().saturating_sub(1), 0) } else { (error.line(), error.column()) };
+    let column = if line <= 1 { first + column } else { column };
+    let said = error.to_string();
+    Error::Parse {
+        path: path.into(),
+        line: (ends + line).max(1),
+        column: column.max(1),
+        expected: "answers of a search engine as JSON, one or one per line".into(),
+        found: visible(said.split(" at line ").next().unwrap_or_default()),
+    }
+}
+
 /// The answers of a file, one JSON document after another.
 fn answers(path: &Path, from: Foreign, hits: &mut Vec<Hit>) -> Result<()> {
-    let bytes = read_whole(path)?;
+    let bytes = read_at_most(path, LONGEST, "answers of a search engine")?;
     let stem = plain_name(path).file_stem().map_or_else(|| "query".into(), |stem| stem.to_string_lossy().into_owned());
-    let mut documents = vec![];
-    for document in serde_json::Deserializer::from_slice(&bytes).into_iter::<Value>() {
-        documents.push(document.map_err(|error| {
-            // what is missing behind the end of a line is missing in it
-            let (line, column) =
-                if error.column() == 0 { (error.line().saturating_sub(1), 0) } else { (error.line(), error.column()) };
-            let said = error.to_string();
-            Error::Parse {
-                path: path.into(),
-                line: line.max(1),
-                column: column.max(1),
-                expected: "answers of a search engine as JSON, one or one per line".into(),
-                found: visible(said.split(" at line ").next().unwrap_or_default()),
-            }
-        })?);
-    }
+    let documents = documents(&bytes);
     let several = documents.len() > 1;
-    for (n, answer) in (1..).zip(&documents) {
+    for (n, place) in (1..).zip(documents) {
+        let (before, text) = (&bytes[..place.start], &bytes[place]);
+        if text.len() > notes::max_line() {
+            return Err(Error::Content {
+                path: path.into(),
+                expected: format!("answers of at most {} bytes each", notes::max_line()),
+                found: format!("a longer one, answer {n}"),
+            }
+            .or(Way::new("max-line", ["BYTES"], "takes longer ones")));
+        }
+        room::for_json(path, text)?;
+        let answer: Value = serde_json::from_slice(text).map_err(|error| no_json(path, before, &error))?;
         let wrong = |expected: String, found: &Value| Error::Content {
             path: path.into(),
             expected: format!("{expected}, in answer {n}"),
@@ -118,7 +162,7 @@ fn answers(path: &Path, from: Foreign, hits: &mut Vec<Hit>) -> Result<()> {
             Foreign::Solr => (&answer["response"]["docs"], "response.docs"),
             _ => (&answer["hits"]["hits"], "hits.hits"),
         };
-        let Some(list) = list.as_array() else { return Err(wrong(format!("a list {what}"), answer)) };
+        let Some(list) = list.as_array() else { return Err(wrong(format!("a list {what}"), &answer)) };
         let params = &answer["responseHeader"]["params"];
         let of_solr = (from == Foreign::Solr).then_some(&params["q"]);
         let told = std::iter::once(&answer["qid"]).chain(of_solr);

@@ -1,11 +1,15 @@
 //! Rules for what is shown: pins, exclusions and caps, from a table or from JSON.
 
-use crate::data::source::read_whole;
+use crate::data::sniff::kind;
+use crate::data::source::read_at_most;
 use crate::data::strings::{short, visible};
 use crate::data::table::{Format, Row, Table, shown};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+
+/// The most bytes of rules as JSON.
+const LONGEST: usize = 1 << 26;
 
 /// What a list has to look like whatever the scores say.
 ///
@@ -120,8 +124,8 @@ impl Rules {
     ///
     /// [`Error::Parse`] with the line of a rule that is incomplete, [`Error::Content`] without any rule, and those of reading.
     pub fn read(path: &Path) -> Result<Self> {
-        if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")) {
-            let text = read_whole(path)?;
+        if kind(path) == "json" {
+            let text = read_at_most(path, LONGEST, "rules as JSON")?;
             let text = String::from_utf8(text).map_err(|_| Error::Content {
                 path: path.into(),
                 expected: "rules as JSON in UTF-8".into(),

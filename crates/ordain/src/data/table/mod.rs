@@ -26,7 +26,7 @@ pub use arrays::Taken;
 pub use frame::Frame;
 pub(in crate::data) use roles::{Finding, shown};
 pub use roles::{Role, Roles};
-pub use texts::{column_texts, texts};
+pub use texts::{all_texts, column_texts, texts};
 
 use crate::data::sniff::kind;
 use crate::data::strings::short;

@@ -36,6 +36,23 @@ pub fn column_texts(path: &Path, names: &[String], option: &'static str) -> Resu
     Ok(columns)
 }
 
+/// A small table as text: its header, and its rows. A file whose name does not say what it is is CSV.
+///
+/// # Errors
+///
+/// [`Error::Content`] if it is a folder or a device; [`Error::Parse`] if a cell is not UTF-8; [`Error::Io`].
+pub fn all_texts(path: &Path) -> Result<(Vec<String>, Vec<Vec<String>>)> {
+    let mut table = Table::open(path, Format::of(path).unwrap_or(Format::Text(b',')))?;
+    let header = table.header.clone();
+    table.select(&[], &(0..header.len()).collect::<Vec<_>>())?;
+    let mut rows = vec![];
+    while let Some(row) = table.next()? {
+        let cell = |j: usize| row.word(j).map(Into::into).ok_or_else(|| row.refuse(j, "text in UTF-8"));
+        rows.push((0..header.len()).map(cell).collect::<Result<Vec<String>>>()?);
+    }
+    Ok((header, rows))
+}
+
 fn all(
     path: &Path,
     roles: &Roles,
