@@ -347,8 +347,7 @@ class Estimator(BaseEstimator):
             warnings.warn(text, UserWarning, stacklevel=2)
         if path is not None:
             for end, content in [("", made), *beside]:
-                with open(os.fspath(path) + end, "wb") as file:
-                    file.write(content)
+                _ordain.write_whole(os.fspath(path) + end, content)
         return bytes(made)
 
     @classmethod

@@ -68,7 +68,7 @@ mod _ordain {
     #[pymodule_export]
     use super::metric::measure;
     #[pymodule_export]
-    use super::model::{from_bytes, load, methods, settings};
+    use super::model::{from_bytes, load, methods, settings, write_whole};
     #[pymodule_export]
     use super::rank::{Ranker, RuleBook, fit_rank};
     #[pymodule_export]

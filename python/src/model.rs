@@ -294,6 +294,12 @@ pub(crate) fn load(py: Python<'_>, path: PathBuf) -> PyResult<Py<PyAny>> {
     python(py, model)
 }
 
+/// Writes a file as a whole, or leaves the old one.
+#[pyfunction]
+pub(crate) fn write_whole(py: Python<'_>, path: PathBuf, content: &[u8]) -> PyResult<()> {
+    py.detach(|| ordain::data::write_whole(&path, |out| out.write_all(content))).map_err(raised)
+}
+
 /// The model of the bytes of a file.
 #[pyfunction]
 pub(crate) fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Py<PyAny>> {

@@ -386,6 +386,55 @@ def test_bombs_are_errors_and_leave_the_interpreter(tmp_path):
         assert end in line, line
 
 
+PAIRS = """
+import resource
+import ordain
+
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+records = {"id": list(range(6000)), "a": ["same"] * 6000, "b": [f"x{i}" for i in range(6000)]}
+for rule in ["a", "sort:b:9000000"]:
+    try:
+        ordain.link(records, records, known=[(1, 1), (2, 2)], block=rule)
+    except MemoryError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux")
+def test_pairs_without_room_leave_the_interpreter():
+    env = {**os.environ, "RAYON_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", PAIRS], capture_output=True, text=True, env=env)
+    assert done.returncode == 0, done.stderr[-500:]
+    said = done.stdout.splitlines()
+    assert len(said) == 2
+    assert all(line.startswith("candidate pairs: cannot") for line in said), said
+
+
+FULL = """
+import resource, signal, sys
+import ordain
+
+model = ordain.load(sys.argv[1])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+try:
+    model.export("json", sys.argv[2])
+except OSError as error:
+    print(type(error).__name__)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="limits of another system")
+def test_an_export_is_written_whole_or_not_at_all(data, tmp_path):
+    RankSVM(scale="global", lambda_=0.1).fit(data.X, data.y, qid=data.qid).save(tmp_path / "m.ordain")
+    (tmp_path / "m.json").write_text("old")
+    words = [sys.executable, "-c", FULL, str(tmp_path / "m.ordain"), str(tmp_path / "m.json")]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.stdout.strip() == "OSError", done.stderr[-500:]
+    assert (tmp_path / "m.json").read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == ["m.json", "m.ordain"]
+
+
 def test_parameters_of_a_pickle_are_under_its_checksum(data):
     model = RankSVM(lambda_=0.1, scale="query").fit(data.X, data.y, qid=data.qid)
     state = model.__getstate__()
