@@ -190,3 +190,32 @@ fn the_map_of_the_code_is_right() {
         }
     }
 }
+
+/// Every file with code that the compiler does not check has its row in ARCHITECTURE.md, and every row names such a file.
+#[test]
+fn the_list_of_unsafe_code_is_whole() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let page = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let section = page.split("\n## ").find(|section| section.starts_with("Unsafe code")).unwrap();
+    let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| `")).collect();
+    let named: Vec<&str> = rows.iter().map(|row| row.split('`').nth(1).unwrap()).collect();
+    let mut files = vec![];
+    ["crates", "fuzz", "python/src"].iter().for_each(|folder| sources(&root.join(folder), &mut files));
+    let word = ["un", "safe"].concat(); // so that this file does not find itself
+    let has = |text: &str| {
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_')).any(|own| own == word)
+    };
+    let found: Vec<String> = files
+        .iter()
+        .filter(|(path, text)| has(text) && !path.ends_with("shield.rs")) // a header of that name
+        .map(|(path, _)| path[root.display().to_string().len() + 1..].to_owned())
+        .collect();
+    assert!(found.len() > 5, "{found:?}");
+    for path in &found {
+        assert!(named.iter().any(|name| path.ends_with(name)), "{path} is not in the list");
+    }
+    for name in named {
+        assert!(found.iter().any(|path| path.ends_with(name)), "{name} has none");
+    }
+}
