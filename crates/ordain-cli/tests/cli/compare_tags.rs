@@ -191,10 +191,15 @@ fn the_demo_shows_what_links_are_worth() {
     for name in ["train.arff", "test.arff", "model.ordain", "independent.ordain", "report.html"] {
         assert!(!place.bytes(&format!("demo/annotate/{name}")).is_empty(), "{name} is empty");
     }
-    for task in ["rank", "match"] {
-        assert!(!place.bytes(&format!("demo/{task}/report.html")).is_empty(), "{task}");
-    }
+    assert!(!place.bytes("demo/rank/report.html").is_empty());
+    crate::matches::the_demo_shows_what_learning_is_worth(&place, &done, "demo/match");
     assert!(done.err.contains("Break-even precision of the c-star"), "{}", done.err);
+    // above labels by themselves, whether on the same detectors or by classifiers that see all detectors
+    let above = |what: &str| {
+        let at = done.err.find(what).unwrap_or_else(|| panic!("no {what:?} in\n{}", done.err));
+        done.err[..at].rsplit(' ').next().unwrap().parse::<f64>().unwrap()
+    };
+    assert!(above(" against labels by themselves") >= 0.04 && above(" against classifiers") >= 0.04, "{}", done.err);
     let core = done
         .err
         .lines()

@@ -385,20 +385,17 @@ fn annotate_on_made_up_data() {
     write_labels(&set.only(&train), &at("train.arff")).unwrap();
     write_labels(&set.only(&test), &at("test.arff")).unwrap();
     let (train, test) = (at("train.arff").display().to_string(), at("test.arff").display().to_string());
-    let methods = [
-        "independent[count_bias=false,features=scores]",
-        "independent[features=given,count_bias=false]",
-        "cstar[core=5,features=given]",
-        "cstar[core=5,features=given,trainer=margin,lambda=0.01,link_lambda=0.001]",
-    ];
-    let result = json(&[&["compare"], &methods[..], &["--train", &train, "--test", &test, "--json", "-q"]].concat());
+    // what is chosen for likelihoods, and that they are above labels by themselves, is in the test of the demo
+    let methods = ["likelihood", "margin"]
+        .map(|trainer| format!("cstar[core=5,features=given,trainer={trainer},lambda=0.01,link_lambda=0.001]"));
+    let data = ["--train", &train, "--test", &test, "--json", "-q"];
+    let result = json(&[&["compare", &methods[0], &methods[1]], &data[..]].concat());
     let bep = |i: usize| result["methods"][i]["metrics"]["bep"]["mean"].as_f64().unwrap();
-    let all = [0, 1, 2, 3].map(bep);
+    let all = [0, 1].map(bep);
     println!("  {all:.4?}");
-    // above labels by themselves, whether on the same detectors or by classifiers that see all detectors
-    assert!(all[2] >= all[0] + 0.04 && all[2] >= all[1] + 0.04 && (all[3] - all[2]).abs() <= 0.03);
+    assert!((all[1] - all[0]).abs() <= 0.03);
     let mut core: Vec<&str> =
-        result["methods"][2]["core"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+        result["methods"][0]["core"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
     core.sort_unstable();
     assert_eq!(core, ["beach", "forest", "kitchen", "office", "street"]);
 }

@@ -110,7 +110,7 @@ fn ctrl_c_during_a_choice_keeps_the_best_so_far() {
 #[test]
 fn a_resumed_fit_ends_in_the_bytes_of_a_whole_one() {
     let place = Place::empty();
-    let train = place.write("slow.txt", &data::slow(2000, 260));
+    let train = place.write("slow.txt", &data::slow(1000, 260));
     let fit = |model: &str| {
         let words =
             ["fit", "rankmatch", &train, "-o", model, "--set=scale=none", "--set=max_iter=12", "--set=places=9", "-v"];

@@ -1,7 +1,7 @@
 //! Problems of matching: every command that takes them.
 
 use crate::golden::{calm_text, golden, golden_json, golden_lines};
-use crate::support::{Place, fit, has_fields, near, number, ordain, shape, well};
+use crate::support::{Done, Place, fit, has_fields, near, number, ordain, shape, well};
 use ordain::random::Random;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -543,10 +543,8 @@ fn approximate_probabilities_are_told() {
     assert!(!done.err.contains("approximate"), "no probability was asked for");
 }
 
-#[test]
-fn the_demo_shows_what_learning_is_worth() {
-    let place = Place::empty();
-    let done = well(&["demo", "match", "--out", &place.at("d")]);
+/// What `demo match` says and writes into a folder; it is run once, as a part of `demo all`.
+pub(crate) fn the_demo_shows_what_learning_is_worth(place: &Place, done: &Done, folder: &str) {
     let after = |text: &str| {
         let at = done.err.find(text).unwrap_or_else(|| panic!("no {text:?} in\n{}", done.err)) + text.len();
         let word = done.err[at..].split_whitespace().next().unwrap();
@@ -555,10 +553,11 @@ fn the_demo_shows_what_learning_is_worth() {
     let (plain, learned) = (after("matched wrongly: "), after("as they are, "));
     assert!(learned < plain, "{learned} is not below {plain}");
     assert!(after("a precision of ") > 0.8 && after("a recall of ") > 0.8);
-    let page = place.read("d/report.html");
+    let page = place.read(&format!("{folder}/report.html"));
     assert!(page.contains("<h2>Matches</h2>") && page.contains("class=\"strand c0 d0\""));
     // every command that it names works
-    let commands: Vec<&str> = done.err.lines().filter_map(|line| line.trim().strip_prefix("ordain ")).collect();
+    let commands = done.err.lines().filter_map(|line| line.trim().strip_prefix("ordain "));
+    let commands: Vec<&str> = commands.filter(|words| words.contains(folder)).collect();
     assert_eq!(commands.len(), 6, "{}", done.err);
     for command in commands {
         assert!(!well(&command.split(' ').collect::<Vec<_>>()).out.is_empty(), "{command}");

@@ -45,7 +45,7 @@ fn holds<T: Stored>(set: &T::Set, candidates: usize) {
 fn a_choice_is_stored_and_repeated_on_every_task() {
     holds::<Rank>(&queries(20), 3);
     holds::<Annotate>(&Scenes { items: 40, labels: 6, scenes: 3, ..Scenes::default() }.make(), 2);
-    holds::<Match>(&Linkage { problems: 15, ..Linkage::default() }.make(), 2);
+    holds::<Match>(&Linkage { problems: 15, records: 5, ..Linkage::default() }.make(), 2);
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! The core-set machine against an independent solver, its certificates, and what it must survive.
 #![allow(clippy::unwrap_used)] // a test may panic
 
-use clarabel::algebra::CscMatrix;
-use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SupportedConeT, ZeroConeT};
+use crate::programme::minimum;
 use ordain::Error;
 use ordain::kernel::{Columns, Form, Kernel};
 use ordain::random::Random;
@@ -77,29 +76,6 @@ impl Problem {
         };
         (0..pairs.len()).map(row).collect()
     }
-}
-
-/// `min x'Px/2 + q'x` where the first of `rows` are equalities `a·x = b`, the others `a·x ≤ b`.
-pub(crate) fn minimum(p: &[Vec<f64>], q: &[f64], rows: &[(Vec<f64>, f64)], equalities: usize) -> (f64, Vec<f64>) {
-    let upper: Vec<Vec<f64>> = p
-        .iter()
-        .enumerate()
-        .map(|(i, row)| row.iter().enumerate().map(|(j, &x)| if j >= i { x } else { 0.0 }).collect())
-        .collect();
-    let matrix: Vec<&Vec<f64>> = rows.iter().map(|row| &row.0).collect();
-    let (p, a) = (CscMatrix::from(upper.iter()), CscMatrix::from(matrix));
-    let b: Vec<f64> = rows.iter().map(|row| row.1).collect();
-    let cones: Vec<SupportedConeT<f64>> = vec![ZeroConeT(equalities), NonnegativeConeT(rows.len() - equalities)];
-    let settings = DefaultSettings::<f64> {
-        verbose: false,
-        tol_gap_abs: 1e-13,
-        tol_gap_rel: 1e-12,
-        tol_feas: 1e-12,
-        ..DefaultSettings::default()
-    };
-    let mut solver = DefaultSolver::new(&p, q, &a, &b, &cones, settings).unwrap();
-    solver.solve();
-    (solver.solution.obj_val, solver.solution.x.clone())
 }
 
 /// `min α'Hα − b'α` on the simplex, by the other solver.

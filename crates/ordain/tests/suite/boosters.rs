@@ -1,8 +1,8 @@
 //! RankBoost, FRank, AdaRank, QBRank and IsoRank against plain loops over pairs, and what they must keep.
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a test may panic, and one prints what it measured
 
-use crate::ball::minimum;
 use crate::cases::cases;
+use crate::programme::minimum;
 use ordain::data::synthetic::Synthetic;
 use ordain::data::{self, Columns, Filled, Missing, RankSet};
 use ordain::matrix::{Features, Matrix};

@@ -137,7 +137,7 @@ fn many_documents_are_searched_on_samples() {
 /// Models that are to be carried elsewhere score a document by itself; what contradicts that is refused.
 #[test]
 fn what_is_exportable_does_not_depend_on_the_list() {
-    let set = Synthetic { queries: 60, ..Synthetic::default() }.make();
+    let set = Synthetic { queries: 25, ..Synthetic::default() }.make();
     let units = set.all();
     for method in ["ranksvm", "rankmatch", "listnet", "svmmap", "dorm[draws=0.1]"] {
         for to in ["search", "onnx"] {

@@ -1,7 +1,7 @@
 //! The L1 Ranking SVM against an independent solver of its dual on explicit pairs.
 #![allow(clippy::unwrap_used)] // a test may panic
 
-use crate::ball::minimum;
+use crate::programme::minimum;
 use ordain::data::RankSet;
 use ordain::data::synthetic::Synthetic;
 use ordain::kernel::{Form, Kernel};

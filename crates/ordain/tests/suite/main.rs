@@ -39,6 +39,7 @@ mod partial_matchings;
 mod permanents;
 mod pictures;
 mod preferences;
+mod programme;
 mod quadrank;
 mod quadratic;
 mod ranking;
