@@ -774,6 +774,9 @@ pub(crate) struct Serve {
     /// Models, each with a name if it is to have another than its file
     #[arg(required = true, value_name = "MODEL[=NAME]")]
     pub(crate) models: Vec<String>,
+    /// Read a model again when its file changes, as SIGHUP does
+    #[arg(long)]
+    pub(crate) watch: bool,
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080", help_heading = "Access")]
     pub(crate) bind: std::net::SocketAddr,
@@ -795,6 +798,12 @@ pub(crate) struct Serve {
     /// Columns of the table to show with each item [default: its features]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "items", help_heading = "Labelling")]
     pub(crate) show: Vec<String>,
+    /// Of matches: two tables whose column id has the items of the left and of the right, to show their records field by field
+    #[arg(long, value_names = ["LEFT", "RIGHT"], num_args = 2, requires = "items", help_heading = "Labelling")]
+    pub(crate) records: Vec<PathBuf>,
+    /// A folder of pictures: a cell of a column that is shown is a picture of it, if it ends as one (png, jpg, gif, webp, bmp) [default: of the columns of pictures that the model reads]
+    #[arg(long, value_name = "FOLDER", requires = "items", help_heading = "Labelling")]
+    pub(crate) media: Option<PathBuf>,
     /// Which label is asked: expected, entropy, paper, random
     #[arg(long, value_name = "NAME", default_value = "expected", help_heading = "Labelling")]
     pub(crate) strategy: String,
@@ -807,6 +816,9 @@ pub(crate) struct Serve {
     /// The expected precision, and share of right control questions, that is enough
     #[arg(long, value_name = "P", default_value_t = 0.95, help_heading = "Labelling")]
     pub(crate) target: f64,
+    /// After every N answers, fit the model's method on all of them beside those who go on; it is served, and saved as MODEL.learned.ordain, if it is not worse on answers that were held out
+    #[arg(long, value_name = "N", requires = "items", help_heading = "Labelling", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) learn: Option<u32>,
     /// Serve the contract of a machine learning backend of Label Studio; with =complete a label that is not chosen there counts as no
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "chosen", value_name = "HOW", help_heading = "Other programs")]
     pub(crate) label_studio: Option<LabelStudioArg>,
@@ -816,6 +828,9 @@ pub(crate) struct Serve {
     /// The subjects that an Annif client knows: lines of a URI, a tab and a label, as annif load-vocab reads them
     #[arg(long, value_name = "FILE", requires = "annif", help_heading = "Other programs")]
     pub(crate) vocabulary: Option<PathBuf>,
+    /// Write what clients of Annif teach (/learn) to the answers
+    #[arg(long, requires = "annif", requires = "items", help_heading = "Other programs")]
+    pub(crate) accept_learn: bool,
     /// The language of the vocabulary
     #[arg(long, value_name = "CODE", default_value = "en", help_heading = "Other programs")]
     pub(crate) language: String,

@@ -2,11 +2,11 @@
 
 use crate::guard::body;
 use crate::models::Loaded;
-use crate::problem::{Problem, Result, json};
+use crate::problem::{At, Problem, Result, json};
 use crate::routes::App;
 use crate::rows::Row;
 use crate::said::{Said, said_of};
-use axum::extract::{Path, RawQuery, Request, State};
+use axum::extract::{RawQuery, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use ordain::data::Kind;
@@ -99,7 +99,7 @@ fn found(app: &App, name: &str) -> Result<Arc<Loaded>> {
     Ok(loaded)
 }
 
-pub(crate) async fn one(State(app): State<Arc<App>>, Path(name): Path<String>) -> Result<Response> {
+pub(crate) async fn one(State(app): State<Arc<App>>, At(name): At<String>) -> Result<Response> {
     let vocabulary = app.vocabulary()?;
     Ok(json(StatusCode::OK, project(&*found(&app, &name)?, vocabulary).to_string()))
 }
@@ -151,8 +151,7 @@ fn said(app: &App, loaded: &Loaded, text: &str, id: Option<&str>) -> Result<Said
     let unit = page.and_then(|page| id.and_then(|id| page.find(id).ok()).or_else(|| page.by_text(text)));
     match page.zip(unit) {
         Some((page, unit)) => page.suggested(unit),
-        None => Err(Problem::new(
-            StatusCode::SERVICE_UNAVAILABLE,
+        None => Err(Problem::unfit(
             "this model takes features, not text: start the server with --items DATA --show COLUMN, and send texts of that column",
         )),
     }
@@ -172,11 +171,7 @@ fn suggestions(vocabulary: &Vocabulary, said: &Said, wanted: Wanted) -> Value {
     said.labels.iter().filter_map(subject).take(wanted.limit).collect::<Vec<_>>().into()
 }
 
-pub(crate) async fn suggest(
-    State(app): State<Arc<App>>,
-    Path(name): Path<String>,
-    request: Request,
-) -> Result<Response> {
+pub(crate) async fn suggest(State(app): State<Arc<App>>, At(name): At<String>, request: Request) -> Result<Response> {
     app.vocabulary()?;
     let loaded = found(&app, &name)?;
     let bytes = body(&app, request.into_body()).await?;
@@ -197,7 +192,7 @@ const BATCH: usize = 32;
 
 pub(crate) async fn suggest_batch(
     State(app): State<Arc<App>>,
-    Path(name): Path<String>,
+    At(name): At<String>,
     RawQuery(query): RawQuery,
     request: Request,
 ) -> Result<Response> {
@@ -223,4 +218,37 @@ pub(crate) async fn suggest_batch(
         documents.iter().map(one).collect::<Result<Vec<Value>>>()
     };
     Ok(json(StatusCode::OK, Value::from(app.work.run(&app.metrics, work).await??).to_string()))
+}
+
+/// Writes the subjects of documents to the answers, all of them or none: a fit learns from these, not the request.
+pub(crate) async fn learn(State(app): State<Arc<App>>, At(name): At<String>, request: Request) -> Result<StatusCode> {
+    let (vocabulary, _) = (app.vocabulary()?, found(&app, &name)?);
+    let session = app.session.as_ref().filter(|_| app.accept_learn).ok_or_else(|| {
+        let text = "nothing is learned here: start the server with --accept-learn --items DATA";
+        Problem::new(StatusCode::FORBIDDEN, text)
+    })?;
+    let bytes = body(&app, request.into_body()).await?;
+    let request: Value =
+        serde_json::from_slice(&bytes).map_err(|error| Problem::bad(format!("expected JSON, found {error}")))?;
+    let expected = || Problem::bad("expected a list of documents, each with a text and its subjects");
+    let mut told = vec![];
+    for (n, document) in (1..).zip(request.as_array().ok_or_else(expected)?) {
+        let text = document["text"].as_str().ok_or_else(expected)?;
+        let unit = session.page.by_text(text);
+        let unit =
+            unit.ok_or_else(|| Problem::bad(format!("document {n}: expected the text of an item, found another")))?;
+        let mut things = vec![];
+        for subject in document["subjects"].as_array().ok_or_else(expected)? {
+            let uri = subject["uri"].as_str().ok_or_else(expected)?;
+            let unknown = || Problem::bad(format!("document {n}: expected subjects of the vocabulary, found {uri:?}"));
+            let [_, label, _] = &**vocabulary.subjects.get(uri).ok_or_else(unknown)?;
+            let one = serde_json::Map::from_iter([("label".into(), label.as_str().into())]);
+            things.push((session.page.thing(unit, &one)?, Some(true)));
+        }
+        told.push((unit, things));
+    }
+    for (unit, things) in told {
+        session.annotated(unit, "annif".into(), Value::Null, things).await?;
+    }
+    Ok(StatusCode::NO_CONTENT)
 }

@@ -2,18 +2,22 @@
 
 use crate::guard::{body, same};
 use crate::models::Loaded;
-use crate::problem::{Problem, Result, json};
+use crate::problem::{At, Problem, Result, json};
 use crate::routes::App;
 use crate::rows::{Named, Row};
 use crate::said::{Said, said_of};
+use crate::session::writer::Book;
+use crate::session::{Page, Session};
 use crate::{Access, LabelStudio};
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use config::Config;
+use ordain::Error;
 use ordain::labelling::{Answer, Said as By, Subject};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -39,7 +43,7 @@ fn enter(app: &App, secret: &str) -> Result<(Arc<Loaded>, LabelStudio)> {
     }
 }
 
-pub(crate) async fn health(State(app): State<Arc<App>>, Path(secret): Path<String>) -> Result<Response> {
+pub(crate) async fn health(State(app): State<Arc<App>>, At(secret): At<String>) -> Result<Response> {
     let (loaded, _) = enter(&app, &secret)?;
     Ok(json(
         StatusCode::OK,
@@ -47,17 +51,13 @@ pub(crate) async fn health(State(app): State<Arc<App>>, Path(secret): Path<Strin
     ))
 }
 
-pub(crate) async fn versions(State(app): State<Arc<App>>, Path(secret): Path<String>) -> Result<Response> {
+pub(crate) async fn versions(State(app): State<Arc<App>>, At(secret): At<String>) -> Result<Response> {
     let (loaded, _) = enter(&app, &secret)?;
     Ok(json(StatusCode::OK, json!({"versions": [loaded.full()]}).to_string()))
 }
 
 /// What is set up holds the access token of a person: nothing of it is kept.
-pub(crate) async fn setup(
-    State(app): State<Arc<App>>,
-    Path(secret): Path<String>,
-    request: Request,
-) -> Result<Response> {
+pub(crate) async fn setup(State(app): State<Arc<App>>, At(secret): At<String>, request: Request) -> Result<Response> {
     let (loaded, _) = enter(&app, &secret)?;
     body(&app, request.into_body()).await?;
     Ok(json(StatusCode::OK, json!({"model_version": loaded.full()}).to_string()))
@@ -73,11 +73,7 @@ async fn object(app: &App, request: Request) -> Result<Map<String, Value>> {
     serde_json::from_slice(&bytes).map_err(|error| Problem::bad(format!("expected a JSON object, found {error}")))
 }
 
-pub(crate) async fn predict(
-    State(app): State<Arc<App>>,
-    Path(secret): Path<String>,
-    request: Request,
-) -> Result<Response> {
+pub(crate) async fn predict(State(app): State<Arc<App>>, At(secret): At<String>, request: Request) -> Result<Response> {
     let (loaded, _) = enter(&app, &secret)?;
     let asked = object(&app, request).await?;
     let own = app.clone();
@@ -148,11 +144,7 @@ fn unit(app: &App, data: &Value) -> Option<usize> {
 }
 
 /// Takes over what people annotate there, on disk before the reply.
-pub(crate) async fn webhook(
-    State(app): State<Arc<App>>,
-    Path(secret): Path<String>,
-    request: Request,
-) -> Result<Response> {
+pub(crate) async fn webhook(State(app): State<Arc<App>>, At(secret): At<String>, request: Request) -> Result<Response> {
     let (loaded, how) = enter(&app, &secret)?;
     let said = object(&app, request).await?;
     let action = said.get("action").and_then(Value::as_str).unwrap_or_default();
@@ -228,56 +220,146 @@ fn chosen(annotation: &Value, config: Option<&Config>) -> Option<Vec<String>> {
     Some(names.map(|name| config.map_or_else(|| name.to_owned(), |config| config.label(name).to_owned())).collect())
 }
 
-impl crate::session::Session {
-    /// Writes the labels of an annotation: what a person says now takes the place of what the same said of the item before. Of a label
-    /// that was not chosen nothing is known; if it was chosen before, that is taken back.
-    async fn annotated(&self, unit: usize, by: String, id: Value, things: Vec<(u32, Option<bool>)>) -> Result<()> {
-        let version = self.page.version();
-        let write = move |book: &mut dyn crate::session::writer::Book| {
-            let by = Some(by.as_str());
-            let before = book.of_unit(unit, by);
+impl Session {
+    /// Writes the labels of an annotation, whose place is taken by what the same annotation says later. Of a label that is not chosen
+    /// nothing is known; if this annotation chose it before, that is taken back.
+    pub(crate) async fn annotated(
+        &self,
+        unit: usize,
+        by: String,
+        id: Value,
+        things: Vec<(u32, Option<bool>)>,
+    ) -> Result<()> {
+        let (page, path, version) = (self.page.clone(), self.path.clone(), self.page.version());
+        let write = move |book: &mut dyn Book| {
+            let before = Before::read(&path, &*page, &by)?;
+            let mut written = 0;
             for (thing, yes) in things {
                 let subject = Subject { unit: unit as u32, thing };
-                let old = before.iter().find(|own| own.subject == subject).map(|own| own.yes);
-                let said = By { by, at: SystemTime::now(), key: None };
-                match yes {
-                    Some(_) if old == Some(yes) => {}
-                    Some(_) => {
-                        let more = Map::from_iter([
-                            ("annotation".into(), id.clone()),
-                            ("version".into(), version.clone().into()),
-                        ]);
-                        book.change(Answer { yes, asked: false, ..answer(subject) }, more, said)?;
-                    }
-                    None if old.is_some() => _ = book.take_back(subject, said)?,
-                    None => {}
+                let own = before.of(subject);
+                let mut same = own.iter().filter(|entry| entry.annotation.as_ref() == Some(&id)).peekable();
+                if same.peek().is_none() && yes.is_none() || yes.is_some() && same.any(|entry| entry.yes == yes) {
+                    continue;
                 }
+                let mut kept: Vec<Entry> =
+                    own.iter().filter(|entry| entry.annotation.as_ref() != Some(&id)).cloned().collect();
+                kept.extend(yes.map(|_| Entry { n: 0, annotation: Some(id.clone()), yes }));
+                settle(book, subject, &by, own, &kept, &version)?;
+                written += usize::from(yes.is_some());
             }
-            Ok::<_, ordain::Error>(())
+            Ok::<_, Error>(written)
         };
-        Ok(self.writer.run(write).await??)
+        let written = self.writer.run_alone(write).await??;
+        self.noted(written);
+        Ok(())
     }
 
-    /// Takes back all answers of some annotations.
+    /// Takes back what some annotations said; what others said of the same stands.
     async fn forget(&self, ids: Vec<Value>) -> Result<()> {
-        let (page, path) = (self.page.clone(), self.path.clone());
-        let write = move |book: &mut dyn crate::session::writer::Book| {
-            let text = std::fs::read_to_string(path).unwrap_or_default();
-            let lines = text.lines().filter_map(|line| serde_json::from_str::<Map<String, Value>>(line).ok());
-            for line in lines.filter(|line| line.get("annotation").is_some_and(|id| ids.contains(id))) {
+        let (page, path, version) = (self.page.clone(), self.path.clone(), self.page.version());
+        let write = move |book: &mut dyn Book| {
+            for by in annotators(&path, &ids)? {
+                let before = Before::read(&path, &*page, &by)?;
+                for (subject, own) in &before.0 {
+                    let is_gone = |entry: &&Entry| entry.annotation.as_ref().is_some_and(|id| ids.contains(id));
+                    let kept: Vec<Entry> = own.iter().filter(|entry| !is_gone(entry)).cloned().collect();
+                    settle(book, *subject, &by, own, &kept, &version)?;
+                }
+            }
+            Ok::<_, Error>(())
+        };
+        self.writer.run_alone(write).await?.map_err(Problem::from)
+    }
+}
+
+/// An answer of a person, and the annotation that it is from.
+#[derive(Clone, Debug, PartialEq)]
+struct Entry {
+    n: u64,
+    annotation: Option<Value>,
+    yes: Option<bool>,
+}
+
+/// The answers of a person that nobody took back: the last one on each subject stands, and took the place of those before it.
+struct Before(BTreeMap<Subject, Vec<Entry>>);
+
+impl Before {
+    /// Reads them from the file of answers.
+    fn read(path: &std::path::Path, page: &dyn Page, by: &str) -> ordain::Result<Self> {
+        let text = lines(path)?;
+        let mut all: BTreeMap<Subject, Vec<Entry>> = BTreeMap::new();
+        // answers by number, and which answer an undo took back
+        let (mut answers, mut undone): (HashMap<u64, (Subject, Entry)>, HashMap<u64, u64>) = Default::default();
+        for line in about(&text, by) {
+            let number = |name: &str| line.get(name).and_then(Value::as_u64);
+            let Some(n) = number("n") else { continue };
+            if let Some(of) = number("undo") {
+                undone.insert(n, of);
+                if let Some(own) = answers.get(&of).and_then(|(subject, _)| all.get_mut(subject)) {
+                    own.retain(|entry| entry.n != of);
+                }
+            } else if let Some((subject, entry)) =
+                number("redo").and_then(|undo| answers.get(undone.get(&undo)?)).cloned()
+            {
+                all.entry(subject).or_default().push(entry);
+            } else {
                 let unit = line.get(page.unit()).and_then(Value::as_str).and_then(|name| page.find(name).ok());
                 let Some((unit, thing)) = unit.and_then(|unit| Some((unit, page.thing(unit, &line).ok()?))) else {
                     continue;
                 };
-                let said = By { by: line.get("by").and_then(Value::as_str), at: SystemTime::now(), key: None };
-                book.take_back(Subject { unit: unit as u32, thing }, said)?;
+                let yes = line.get("answer").and_then(Value::as_bool);
+                let (subject, annotation) = (Subject { unit: unit as u32, thing }, line.get("annotation").cloned());
+                let entry = Entry { n, annotation, yes };
+                answers.insert(n, (subject, entry.clone()));
+                all.entry(subject).or_default().push(entry);
             }
-            Ok::<_, ordain::Error>(())
-        };
-        Ok(self.writer.run(write).await??)
+        }
+        Ok(Self(all))
+    }
+
+    fn of(&self, subject: Subject) -> &[Entry] {
+        self.0.get(&subject).map_or(&[], Vec::as_slice)
     }
 }
 
-fn answer(subject: Subject) -> Answer {
-    Answer { subject, yes: None, grade: None, asked: false }
+fn lines(path: &std::path::Path) -> ordain::Result<String> {
+    std::fs::read_to_string(path).map_err(|reason| Error::Io { path: path.into(), action: "read", reason })
+}
+
+/// The lines of a person; others are not parsed.
+fn about<'t>(text: &'t str, by: &'t str) -> impl Iterator<Item = Map<String, Value>> + 't {
+    let name = format!("\"by\":{}", Value::from(by));
+    let own = text.lines().filter(move |line| line.contains(&name));
+    own.filter_map(|line| serde_json::from_str(line).ok()).filter(move |line: &Map<_, _>| line["by"] == by)
+}
+
+/// The people of some annotations.
+fn annotators(path: &std::path::Path, ids: &[Value]) -> ordain::Result<BTreeSet<String>> {
+    let text = lines(path)?;
+    let with = text.lines().filter(|line| line.contains("\"annotation\":"));
+    let own = with.filter_map(|line| serde_json::from_str::<Map<String, Value>>(line).ok());
+    let own = own.filter(|line| line.get("annotation").is_some_and(|id| ids.contains(id)));
+    Ok(own.filter_map(|line| Some(line.get("by")?.as_str()?.to_owned())).collect())
+}
+
+/// Takes back the answers from the first one on that is not kept, and says those again that are.
+fn settle(
+    book: &mut dyn Book,
+    subject: Subject,
+    by: &str,
+    old: &[Entry],
+    new: &[Entry],
+    version: &str,
+) -> ordain::Result<()> {
+    let same = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    let said = || By { by: Some(by), at: SystemTime::now(), key: None };
+    for _ in same..old.len() {
+        book.take_back(subject, said())?;
+    }
+    for entry in &new[same..] {
+        let mut more = Map::from_iter([("version".into(), version.into())]);
+        more.extend(entry.annotation.clone().map(|id| ("annotation".into(), id)));
+        book.change(Answer { subject, yes: entry.yes, grade: None, asked: false }, more, said())?;
+    }
+    Ok(())
 }

@@ -18,6 +18,7 @@ mod routes;
 mod rows;
 mod said;
 mod session;
+mod stream;
 mod work;
 
 pub use listen::{Control, Orders, Service, control, run};
@@ -32,6 +33,8 @@ use std::time::Duration;
 pub struct Config {
     /// Models by the names under which they are served.
     pub models: Vec<(String, PathBuf)>,
+    /// Whether a model is read again when its file changes, which is looked at every two seconds.
+    pub watch: bool,
     /// What the page labels, if it is wanted.
     pub labelling: Option<Labelled>,
     /// Where to listen.
@@ -44,6 +47,8 @@ pub struct Config {
     pub label_studio: Option<LabelStudio>,
     /// The vocabulary of the routes of Annif and its language, if they are wanted.
     pub annif: Option<(PathBuf, String)>,
+    /// Whether what clients of Annif teach is written to the answers.
+    pub accept_learn: bool,
     /// What is too much.
     pub limits: Limits,
     /// Where words for the person who runs the server go.
@@ -63,6 +68,10 @@ pub struct Labelled {
     pub answers: PathBuf,
     /// Columns of the table that are shown.
     pub show: Vec<String>,
+    /// Of matches: two tables with the records of both sides, by their column `id`.
+    pub records: Option<[PathBuf; 2]>,
+    /// The folder of pictures: a cell of a column that is shown is shown as a picture if it has the name of one.
+    pub media: Option<PathBuf>,
     /// How the next label is chosen.
     pub strategy: Strategy,
     /// Whether nobody sees what the model thinks before the answer.
@@ -71,6 +80,8 @@ pub struct Labelled {
     pub overlap: usize,
     /// The expected precision that is enough.
     pub target: f64,
+    /// After how many answers a model is learned from all of them, beside those who go on; none: never.
+    pub learn: Option<usize>,
 }
 
 /// How annotations of Label Studio are read.

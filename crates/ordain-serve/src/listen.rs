@@ -4,7 +4,8 @@ use crate::annif::Vocabulary;
 use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::routes::{App, router};
-use crate::session::Session;
+use crate::session::{Session, learn};
+use crate::stream::Patient;
 use crate::work::Work;
 use crate::{Access, Config};
 use axum::Router;
@@ -20,6 +21,10 @@ use tokio::sync::{Semaphore, mpsc, watch};
 
 /// How long the head of a request may take.
 const HEAD: Duration = Duration::from_secs(10);
+/// How long whoever comes too much is listened to.
+const REFUSE: Duration = Duration::from_secs(1);
+/// How often files of models are looked at.
+const LOOK: Duration = Duration::from_secs(2);
 /// How long running requests are waited for at the end.
 const DRAIN: Duration = Duration::from_secs(10);
 /// The largest head of a request.
@@ -66,7 +71,9 @@ impl Service {
     ///
     /// A model or data that cannot be read, and settings that contradict each other.
     pub fn new(config: Config) -> Result<Self> {
-        Ok(Self(Arc::new(App::new(config)?)))
+        let app = Arc::new(App::new(config)?);
+        learn::start(&app)?;
+        Ok(Self(app))
     }
 
     /// The routes.
@@ -77,6 +84,11 @@ impl Service {
     /// Reads the files of all models again. One that cannot be read, or does not fit, leaves the old one where it is.
     pub fn reload(&self) {
         self.0.reload();
+    }
+
+    /// The same of those files that are no longer what they were when they were read: what `watch` does every two seconds.
+    pub fn look(&self) {
+        self.0.look();
     }
 }
 
@@ -119,7 +131,8 @@ fn failed(action: &'static str) -> impl Fn(std::io::Error) -> Error {
 impl App {
     /// Loads models and data.
     fn new(config: Config) -> Result<Self> {
-        let Config { models, labelling, bind, access, hosts, label_studio, annif, limits, say } = config;
+        let Config { models, watch, labelling, bind, access, hosts, label_studio, annif, accept_learn, limits, say } =
+            config;
         let vocabulary = annif.map(|(path, language)| Vocabulary::read(&path, &language)).transpose()?;
         let loopback = bind.ip().is_loopback();
         if matches!(access, Access::Open) && !loopback {
@@ -133,7 +146,7 @@ impl App {
         let session = match (&labelling, &models.all()[..]) {
             (None, _) => None,
             (Some(given), [loaded]) => {
-                let (session, words) = Session::open(given, loaded, &metrics)?;
+                let (session, words) = Session::open(given, (loaded, models.path(0)), &metrics)?;
                 words.iter().for_each(|text| say(text));
                 Some(session)
             }
@@ -149,12 +162,14 @@ impl App {
         let work = Work::new(limits.waiting);
         Ok(Self {
             models,
+            watch,
             session,
             access,
             hosts,
             loopback,
             label_studio,
             vocabulary,
+            accept_learn,
             limits,
             work,
             metrics,
@@ -165,29 +180,40 @@ impl App {
 
     /// Reads all models again.
     fn reload(&self) {
-        for (at, old) in self.models.all().iter().enumerate() {
-            let taken = self.models.again(at).and_then(|new| {
-                let Some(new) = new.map(Arc::new) else { return Ok(None) };
-                if let Some(session) = &self.session {
-                    session.take_over(&new)?;
-                }
-                self.models.put(at, new.clone());
-                Ok(Some(new))
-            });
-            let name = &old.name;
-            match taken {
-                Ok(None) => {
-                    self.metrics.reloaded(name, "same");
-                    (self.say)(&format!("{name}: the file holds the same model"));
-                }
-                Ok(Some(new)) => {
-                    self.metrics.reloaded(name, "new");
-                    (self.say)(&format!("{name}: {} in the place of {}", new.version, old.version));
-                }
-                Err(error) => {
-                    self.metrics.reloaded(name, "refused");
-                    (self.say)(&format!("warning: {name}: {} stays: {error}", old.version));
-                }
+        let _one = self.models.one_at_a_time();
+        (0..self.models.all().len()).for_each(|at| self.again(at));
+    }
+
+    /// Reads those models again whose files are no longer what they were.
+    fn look(&self) {
+        let _one = self.models.one_at_a_time();
+        (0..self.models.all().len()).filter(|&at| self.models.has_changed(at)).for_each(|at| self.again(at));
+    }
+
+    /// Reads a model again.
+    fn again(&self, at: usize) {
+        let old = &self.models.all()[at];
+        let taken = self.models.again(at).and_then(|new| {
+            let Some(new) = new.map(Arc::new) else { return Ok(None) };
+            if let Some(session) = &self.session {
+                session.take_over(&new)?;
+            }
+            self.models.put_read(at, new.clone());
+            Ok(Some(new))
+        });
+        let name = &old.name;
+        match taken {
+            Ok(None) => {
+                self.metrics.reloaded(name, "same");
+                (self.say)(&format!("{name}: the file holds the same model"));
+            }
+            Ok(Some(new)) => {
+                self.metrics.reloaded(name, "new");
+                (self.say)(&format!("{name}: {} in the place of {}", new.version, old.version));
+            }
+            Err(error) => {
+                self.metrics.reloaded(name, "refused");
+                (self.say)(&format!("warning: {name}: {} stays: {error}", old.version));
             }
         }
     }
@@ -196,10 +222,17 @@ impl App {
 /// Takes connections until it is told to end, and then waits for those that are open.
 async fn serve(app: &Arc<App>, listener: TcpListener, mut orders: Orders) {
     let places = Arc::new(Semaphore::new(app.limits.connections));
+    let refused = Arc::new(Semaphore::new(app.limits.connections));
     let (end, ended) = watch::channel(false);
     let routes = router(app.clone());
+    let mut looks = tokio::time::interval(LOOK);
+    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
+            _ = looks.tick(), if app.watch => {
+                let app = app.clone();
+                drop(tokio::task::spawn_blocking(move || app.look()));
+            }
             order = orders.0.recv() => match order {
                 Some(Order::Reload) => {
                     let app = app.clone();
@@ -211,12 +244,20 @@ async fn serve(app: &Arc<App>, listener: TcpListener, mut orders: Orders) {
                 Ok((stream, _)) => match places.clone().try_acquire_owned() {
                     Ok(place) => {
                         let (routes, ended) = (routes.clone(), ended.clone());
+                        drop(stream.set_nodelay(true));
+                        let stream = Patient::new(stream, app.limits.time);
                         tokio::spawn(async move {
                             connection(stream, routes, ended).await;
                             drop(place);
                         });
                     }
-                    Err(_) => drop(tokio::spawn(refuse(stream))),
+                    // who comes after these is cut off without a word
+                    Err(_) => if let Ok(place) = refused.clone().try_acquire_owned() {
+                        tokio::spawn(async move {
+                            drop(tokio::time::timeout(REFUSE, refuse(stream)).await);
+                            drop(place);
+                        });
+                    },
                 },
                 // no descriptor is free, or the peer went away: whoever is served goes on
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
@@ -231,8 +272,7 @@ async fn serve(app: &Arc<App>, listener: TcpListener, mut orders: Orders) {
 }
 
 /// Answers the requests of a connection.
-async fn connection(stream: TcpStream, routes: Router, mut ended: watch::Receiver<bool>) {
-    drop(stream.set_nodelay(true));
+async fn connection(stream: Patient, routes: Router, mut ended: watch::Receiver<bool>) {
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(LARGEST_HEAD);
     let served = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
@@ -248,13 +288,27 @@ async fn connection(stream: TcpStream, routes: Router, mut ended: watch::Receive
     }
 }
 
-/// Says that there are too many connections.
+/// Says that there are too many connections. What was sent is read first: a connection that is closed with something unread is cut off,
+/// and nobody would see the answer.
 async fn refuse(stream: TcpStream) {
     let text = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
     let mut sent = 0;
     while sent < text.len() && stream.writable().await.is_ok() {
         match stream.try_write(&text[sent..]) {
             Ok(n) if n > 0 => sent += n,
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            _ => return,
+        }
+    }
+    let Ok(stream) = stream.into_std() else { return };
+    if stream.shutdown(std::net::Shutdown::Write).is_err() {
+        return;
+    }
+    let Ok(stream) = TcpStream::from_std(stream) else { return };
+    let mut unread = [0; 4096];
+    while stream.readable().await.is_ok() {
+        match stream.try_read(&mut unread) {
+            Ok(n) if n > 0 => {}
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
             _ => return,
         }

@@ -7,7 +7,8 @@ use ordain::task::{Fitted, Model as _};
 use ordain::{Error, method};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::SystemTime;
 
 /// A model with its version, which is a beginning of its checksum: it changes when the file does.
 pub(crate) struct Loaded {
@@ -72,34 +73,65 @@ impl Loaded {
         format!("{}@{}", self.name, self.version)
     }
 
-    /// The ranker, or the refusal of another task.
-    pub(crate) fn ranker(&self) -> Result<&Fitted<method::Rank>> {
-        match &self.model {
-            AnyModel::Rank(fitted) => Ok(fitted),
-            _ => Err(self.other("rank")),
-        }
+    /// The model as one of a task, or the refusal of another.
+    pub(crate) fn of<T: Kept>(&self) -> Result<&Fitted<T>> {
+        T::of(&self.model).ok_or_else(|| self.other(T::WORDS.name))
     }
 
-    /// The annotator, or the refusal of another task.
+    /// The model that gives labels, or the refusal of another.
     pub(crate) fn annotator(&self) -> Result<&Fitted<method::Annotate>> {
-        match &self.model {
-            AnyModel::Annotate(fitted) => Ok(fitted),
-            _ => Err(self.other("annotate")),
-        }
+        self.of()
     }
 
-    /// The matcher, or the refusal of another task.
-    pub(crate) fn matcher(&self) -> Result<&Fitted<method::Match>> {
-        match &self.model {
-            AnyModel::Match(fitted) => Ok(fitted),
-            _ => Err(self.other("match")),
-        }
+    /// The model as one of the task of a session.
+    pub(crate) fn known<T: Kept>(&self) -> ordain::Result<&Fitted<T>> {
+        T::of(&self.model).ok_or_else(|| Error::Data {
+            expected: format!("a model that {}", T::WORDS.does),
+            found: format!("one of the task {}", self.task()),
+        })
     }
 
-    fn other(&self, wanted: &str) -> Problem {
+    /// The refusal of a model of another task.
+    pub(crate) fn other(&self, wanted: &str) -> Problem {
         let (name, own) = (&self.name, self.task());
         Problem::unfit(format!("expected a model for /{wanted}, found {name:?}, whose route is /{own}"))
     }
+}
+
+/// A task whose models are served.
+pub(crate) trait Kept: Answers {
+    /// The model, if it is of this task.
+    fn of(model: &AnyModel) -> Option<&Fitted<Self>>;
+    /// A model of this task as one of any.
+    fn any(fitted: Fitted<Self>) -> AnyModel;
+}
+
+macro_rules! kept {
+    ($($task:ident)*) => {$(
+        impl Kept for method::$task {
+            fn of(model: &AnyModel) -> Option<&Fitted<Self>> {
+                if let AnyModel::$task(fitted) = model { Some(fitted) } else { None }
+            }
+            fn any(fitted: Fitted<Self>) -> AnyModel {
+                AnyModel::$task(fitted)
+            }
+        }
+    )*};
+}
+kept!(Rank Annotate Match);
+
+/// What tells one state of a file from another: when it was changed, and its size; nothing where there is no file.
+type Stamp = Option<(SystemTime, u64)>;
+
+fn stamp(path: &Path) -> Stamp {
+    let facts = std::fs::metadata(path).ok()?;
+    Some((facts.modified().ok()?, facts.len()))
+}
+
+/// What a file was when it was read last.
+struct Seen {
+    stamp: Stamp,
+    version: String,
 }
 
 /// A place for a model, whose content changes as a whole.
@@ -107,10 +139,15 @@ struct Slot {
     name: String,
     path: PathBuf,
     loaded: RwLock<Arc<Loaded>>,
+    seen: Mutex<Seen>,
 }
 
 /// All models, by name.
-pub(crate) struct Models(Vec<Slot>);
+pub(crate) struct Models {
+    slots: Vec<Slot>,
+    /// Held by whoever puts models in the place of others.
+    changing: Mutex<()>,
+}
 
 impl Models {
     /// Loads all files.
@@ -124,38 +161,68 @@ impl Models {
                     found: name.clone(),
                 });
             }
-            let loaded = RwLock::new(Arc::new(Loaded::read(name, path)?));
-            all.push(Slot { name: name.clone(), path: path.clone(), loaded });
+            let stamp = stamp(path);
+            let loaded = Loaded::read(name, path)?;
+            let seen = Mutex::new(Seen { stamp, version: loaded.version.clone() });
+            all.push(Slot { name: name.clone(), path: path.clone(), loaded: RwLock::new(Arc::new(loaded)), seen });
         }
-        Ok(Self(all))
+        Ok(Self { slots: all, changing: Mutex::default() })
+    }
+
+    /// Waits until nobody else puts models in the place of others.
+    pub(crate) fn one_at_a_time(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All models as they are now.
     pub(crate) fn all(&self) -> Vec<Arc<Loaded>> {
-        self.0.iter().map(Slot::get).collect()
+        self.slots.iter().map(Slot::get).collect()
     }
 
     /// A model by its name.
     pub(crate) fn find(&self, name: &str) -> Result<Arc<Loaded>> {
-        let slot = self.0.iter().find(|slot| slot.name == name);
+        let slot = self.slots.iter().find(|slot| slot.name == name);
         slot.map(Slot::get)
-            .ok_or_else(|| Error::unknown("model", name, self.0.iter().map(|slot| slot.name.as_str())).into())
+            .ok_or_else(|| Error::unknown("model", name, self.slots.iter().map(|slot| slot.name.as_str())).into())
     }
 
-    /// Reads a file again; the new model, if the file holds another than before.
+    /// The file of a model.
+    pub(crate) fn path(&self, at: usize) -> &Path {
+        &self.slots[at].path
+    }
+
+    /// Whether a file is no longer what it was when it was read last.
+    pub(crate) fn has_changed(&self, at: usize) -> bool {
+        stamp(&self.slots[at].path) != self.slots[at].seen().stamp
+    }
+
+    /// Reads a file again; the new model, if the file holds another than when it was read last.
     pub(crate) fn again(&self, at: usize) -> ordain::Result<Option<Loaded>> {
-        let slot = &self.0[at];
-        let (new, old) = (Loaded::read(&slot.name, &slot.path)?, slot.get());
-        Ok(Some(new).filter(|new| new.version != old.version))
+        let slot = &self.slots[at];
+        // what is written while this reads is another change
+        slot.seen().stamp = stamp(&slot.path);
+        let new = Loaded::read(&slot.name, &slot.path)?;
+        let same = slot.seen().version == new.version;
+        Ok(Some(new).filter(|_| !same))
+    }
+
+    /// Puts the model of a file in the place of another.
+    pub(crate) fn put_read(&self, at: usize, new: Arc<Loaded>) {
+        self.slots[at].seen().version.clone_from(&new.version);
+        self.put(at, new);
     }
 
     /// Puts a model in the place of another: requests that are under way keep the old one.
     pub(crate) fn put(&self, at: usize, new: Arc<Loaded>) {
-        *self.0[at].loaded.write().unwrap_or_else(PoisonError::into_inner) = new;
+        *self.slots[at].loaded.write().unwrap_or_else(PoisonError::into_inner) = new;
     }
 }
 
 impl Slot {
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn get(&self) -> Arc<Loaded> {
         self.loaded.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -4,13 +4,14 @@ use crate::models::Loaded;
 use crate::problem::{Problem, Result};
 use crate::rows::{Cell, Named, Reader, Row, Word};
 use axum::http::StatusCode;
-use ordain::answer::{Answers, Ask, Want};
-use ordain::data::{DataSet as _, EdgeRows, LabelSet, MatchSet, RankSet, Strings, Truth};
+use ordain::answer::{Answers, Ask, Want, ruled_lists};
+use ordain::data::{DataSet as _, EdgeRows, LabelSet, MatchSet, RankSet, Rules, Strings, Truth};
 use ordain::method::{Annotate, Match, Rank};
 use ordain::model_file::AnyModel;
 use ordain::task::{Fitted, Model as _, Task};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// An id: text, or a whole number as text.
@@ -41,6 +42,8 @@ struct RankRequest<'a> {
     top: Option<usize>,
     #[serde(default)]
     probabilities: bool,
+    #[serde(default)]
+    rules: Option<Rules>,
     #[serde(borrow, default)]
     explain: Option<Explain<'a>>,
 }
@@ -65,6 +68,9 @@ struct Item<'a> {
     row: Option<Vec<Cell<'a>>>,
     #[serde(borrow, default)]
     text: Option<Word<'a>>,
+    /// What caps go by.
+    #[serde(borrow, default)]
+    values: Option<BTreeMap<Cow<'a, str>, Cow<'a, str>>>,
 }
 
 impl<'a> Item<'a> {
@@ -158,9 +164,9 @@ pub(crate) fn answer(loaded: &Loaded, route: Route, body: &[u8], most: usize) ->
         (AnyModel::Rank(fitted), Route::Rank | Route::Explain) => rank(loaded, fitted, route, body, most),
         (AnyModel::Annotate(fitted), Route::Annotate | Route::Explain) => annotate(loaded, fitted, route, body, most),
         (AnyModel::Match(fitted), Route::Match | Route::Explain) => matches(loaded, fitted, route, body, most),
-        (_, Route::Rank) => Err(loaded.ranker().err().unwrap_or_else(|| Problem::bad("no route"))),
-        (_, Route::Annotate) => Err(loaded.annotator().err().unwrap_or_else(|| Problem::bad("no route"))),
-        _ => Err(loaded.matcher().err().unwrap_or_else(|| Problem::bad("no route"))),
+        (_, Route::Rank) => Err(loaded.other("rank")),
+        (_, Route::Annotate) => Err(loaded.other("annotate")),
+        _ => Err(loaded.other("match")),
     }
 }
 
@@ -193,7 +199,32 @@ fn rank(loaded: &Loaded, fitted: &Fitted<Rank>, route: Route, body: &[u8], most:
         set = set.with_documents(&ids)?;
     }
     let want = Want { top: request.top, probabilities: request.probabilities };
-    said::<Rank>(loaded, fitted, set, want, route, request.explain.as_ref(), "queries")
+    let Some(rules) = &request.rules else {
+        return said::<Rank>(loaded, fitted, set, want, route, request.explain.as_ref(), "queries");
+    };
+    if route == Route::Explain || request.explain.is_some() || request.probabilities {
+        return Err(Problem::unfit("rules are for /rank without probabilities: they change the order, not the scores"));
+    }
+    rules.check()?;
+    let (rows, begun, values) = (set.rows(), Instant::now(), values(rules, &request)?);
+    let ready = fitted.model.prepare_owned(set)?;
+    let all = ruled_lists(&fitted.model, &ready, &ready.set().all(), want, (rules, &values))?;
+    Ok((document(loaded, begun, "queries", &all)?, rows))
+}
+
+/// What caps go by, column by column, with an entry for each document.
+fn values(rules: &Rules, request: &RankRequest<'_>) -> Result<Vec<Vec<String>>> {
+    let all: Vec<&Item<'_>> = request.queries.iter().flat_map(|query| &query.items).collect();
+    let of = |column: &str| {
+        let value = |item: &&Item<'_>| Some(item.values.as_ref()?.get(column)?.clone().into_owned());
+        let own: Vec<Option<String>> = all.iter().map(value).collect();
+        if own.iter().all(Option::is_none) && !own.is_empty() {
+            let text = format!("caps go by {column:?}: expected it in \"values\" of items, found none");
+            return Err(Problem::unfit(text));
+        }
+        Ok(own.into_iter().map(Option::unwrap_or_default).collect())
+    };
+    rules.columns().into_iter().map(of).collect()
 }
 
 fn annotate(

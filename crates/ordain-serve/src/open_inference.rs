@@ -3,10 +3,10 @@
 use crate::guard::body;
 use crate::models::Loaded;
 use crate::operations;
-use crate::problem::{Problem, Result, json};
+use crate::problem::{At, Problem, Result, json};
 use crate::routes::App;
 use crate::rows::{Cell, Reader, Row};
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use ordain::data::scale::Scale;
@@ -65,12 +65,12 @@ fn found(app: &App, path: &HashMap<String, String>) -> Result<Arc<Loaded>> {
     }
 }
 
-pub(crate) async fn model_ready(State(app): State<Arc<App>>, Path(path): Path<HashMap<String, String>>) -> Answer {
+pub(crate) async fn model_ready(State(app): State<Arc<App>>, At(path): At<HashMap<String, String>>) -> Answer {
     let loaded = found(&app, &path)?;
     Ok(json(StatusCode::OK, json!({"name": loaded.name, "ready": true}).to_string()))
 }
 
-pub(crate) async fn model(State(app): State<Arc<App>>, Path(path): Path<HashMap<String, String>>) -> Answer {
+pub(crate) async fn model(State(app): State<Arc<App>>, At(path): At<HashMap<String, String>>) -> Answer {
     let loaded = found(&app, &path)?;
     let (names, outputs, ids) = match &loaded.model {
         AnyModel::Rank(fitted) => (
@@ -115,7 +115,7 @@ fn values_of(fitted: &Fitted<Annotate>) -> &'static str {
 
 pub(crate) async fn infer(
     State(app): State<Arc<App>>,
-    Path(path): Path<HashMap<String, String>>,
+    At(path): At<HashMap<String, String>>,
     headers: HeaderMap,
     request: Request,
 ) -> Answer {

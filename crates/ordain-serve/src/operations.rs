@@ -1,9 +1,9 @@
 //! Health, readiness, counts, and what is served.
 
 use crate::models::Loaded;
-use crate::problem::{Problem, Result, json};
+use crate::problem::{At, Problem, Result, json};
 use crate::routes::App;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ordain::model_file::AnyModel;
@@ -55,6 +55,6 @@ pub(crate) async fn models(State(app): State<Arc<App>>) -> Response {
     json(StatusCode::OK, json!({"models": all}).to_string())
 }
 
-pub(crate) async fn model(State(app): State<Arc<App>>, Path(model): Path<String>) -> Result<Response> {
+pub(crate) async fn model(State(app): State<Arc<App>>, At(model): At<String>) -> Result<Response> {
     Ok(json(StatusCode::OK, app.models.find(&model)?.facts().to_string()))
 }

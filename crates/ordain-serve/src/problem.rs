@@ -1,8 +1,11 @@
 //! What is wrong with a request: problem documents of RFC 9457.
 
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ordain::Error;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// A refusal.
@@ -93,6 +96,18 @@ impl IntoResponse for Problem {
             _ => {}
         }
         response
+    }
+}
+
+/// A part of the address, as a route names it. What is wrong with it is told as everything else is.
+pub(crate) struct At<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for At<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        let read = Path::<T>::from_request_parts(parts, state).await;
+        read.map(|Path(value)| Self(value)).map_err(|error| Problem::bad(error.body_text()))
     }
 }
 

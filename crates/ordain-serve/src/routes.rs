@@ -5,12 +5,12 @@ use crate::guard::{body, guard};
 use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::native::{Route, answer};
-use crate::problem::{Problem, Result, json};
+use crate::problem::{At, Problem, Result, json};
 use crate::session::Session;
 use crate::work::Work;
 use crate::{Access, LabelStudio, Limits, Say, label_studio, open_inference, operations, page, session};
 use axum::Router;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{get, post};
@@ -20,6 +20,8 @@ use std::sync::atomic::AtomicBool;
 /// What routes share.
 pub(crate) struct App {
     pub(crate) models: Models,
+    /// Whether files of models are looked at again and again.
+    pub(crate) watch: bool,
     pub(crate) session: Option<Session>,
     pub(crate) access: Access,
     pub(crate) hosts: Vec<String>,
@@ -27,6 +29,7 @@ pub(crate) struct App {
     pub(crate) loopback: bool,
     pub(crate) label_studio: Option<LabelStudio>,
     pub(crate) vocabulary: Option<Vocabulary>,
+    pub(crate) accept_learn: bool,
     pub(crate) limits: Limits,
     pub(crate) work: Work,
     pub(crate) metrics: Arc<Metrics>,
@@ -39,7 +42,8 @@ pub(crate) struct App {
 pub(crate) fn router(app: Arc<App>) -> Router {
     let routes = Router::new()
         .route("/", get(|| async { page::file("index.html") }))
-        .route("/static/{name}", get(|Path(name): Path<String>| async move { page::file(&name) }))
+        .route("/static/{name}", get(|At(name): At<String>| async move { page::file(&name) }))
+        .route("/media/{*name}", get(session::routes::picture))
         .route("/healthz", get(operations::alive))
         .route("/readyz", get(operations::ready))
         .route("/metrics", get(operations::metrics))
@@ -72,6 +76,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/projects/{project}", get(annif::one))
         .route("/v1/projects/{project}/suggest", post(annif::suggest))
         .route("/v1/projects/{project}/suggest-batch", post(annif::suggest_batch))
+        .route("/v1/projects/{project}/learn", post(annif::learn))
         .route("/v1/vocabs", get(annif::vocabularies))
         .route("/label-studio/{secret}/health", get(label_studio::health))
         .route("/label-studio/{secret}/setup", post(label_studio::setup))
@@ -91,7 +96,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
 /// Predictions and explanations.
 async fn predict<const ROUTE: u8>(
     State(app): State<Arc<App>>,
-    Path(model): Path<String>,
+    At(model): At<String>,
     request: Request,
 ) -> Result<Response> {
     let route = [Route::Rank, Route::Annotate, Route::Match, Route::Explain][ROUTE as usize];

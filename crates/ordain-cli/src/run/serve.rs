@@ -32,10 +32,13 @@ pub(super) fn run(args: &Serve, screen: &Screen) -> Result<()> {
                 labels: args.labels.clone(),
                 answers: args.answers.clone(),
                 show: args.show.clone(),
+                media: args.media.clone(),
+                records: args.records.first().cloned().zip(args.records.get(1).cloned()).map(|(a, b)| [a, b]),
                 strategy,
                 blind: args.blind,
                 overlap: args.overlap.into(),
                 target: args.target,
+                learn: args.learn.map(|every| every as usize),
             })
         }
     };
@@ -76,12 +79,14 @@ pub(super) fn run(args: &Serve, screen: &Screen) -> Result<()> {
     drop(SERVER.set(control));
     let config = Config {
         models,
+        watch: args.watch,
         labelling,
         bind: args.bind,
         access,
         hosts: args.allow_host.clone(),
         label_studio,
         annif,
+        accept_learn: args.accept_learn,
         limits,
         say: Arc::new(say),
     };

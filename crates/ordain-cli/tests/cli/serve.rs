@@ -17,6 +17,7 @@ struct Server {
     child: Child,
     err: BufReader<ChildStderr>,
     address: String,
+    token: String,
 }
 
 impl Server {
@@ -29,27 +30,29 @@ impl Server {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut err = BufReader::new(child.stderr.take().unwrap());
         let mut said = String::new();
-        let address = loop {
+        let (address, token) = loop {
             let mut line = String::new();
             assert!(err.read_line(&mut line).unwrap() > 0, "it ended: {said}");
             if let Some((_, rest)) = line.split_once("http://") {
-                break rest.split('/').next().unwrap().to_owned();
+                let token = rest.split_once("#token=").map_or("", |(_, token)| token.trim());
+                break (rest.split('/').next().unwrap().to_owned(), token.to_owned());
             }
             said += &line;
         };
-        Self { child, err, address }
+        Self { child, err, address, token }
     }
 
     /// Status and body of a request; nothing where the connection broke.
     fn send(&self, head: &str, body: &str) -> Option<(u16, String)> {
         let mut stream = TcpStream::connect(&self.address).ok()?;
-        let (host, size) = (&self.address, body.len());
+        let (host, size, token) = (&self.address, body.len(), &self.token);
         let text = format!(
-            "{head} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {size}\r\nConnection: close\r\n\r\n{body}"
+            "{head} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {size}\r\nConnection: close\r\n\r\n{body}"
         );
         stream.write_all(text.as_bytes()).ok()?;
-        let mut reply = String::new();
-        stream.read_to_string(&mut reply).ok()?;
+        let mut reply = vec![];
+        stream.read_to_end(&mut reply).ok()?;
+        let reply = String::from_utf8_lossy(&reply);
         let status = reply.split(' ').nth(1)?.parse().ok()?;
         Some((status, reply.split_once("\r\n\r\n")?.1.to_owned()))
     }
@@ -112,10 +115,76 @@ fn it_serves_reads_again_and_ends_with_0() {
     assert_eq!(server.end().0, Some(0));
 }
 
+/// The sockets of a process by `/proc`: the local and the other port of each, of all kinds that reach other machines.
+#[cfg(target_os = "linux")]
+fn sockets(pid: u32) -> Vec<(u16, u16)> {
+    let links = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+    let links = links.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
+    let own: HashSet<String> =
+        links.filter_map(|link| Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())).collect();
+    let mut found = vec![];
+    for kind in ["tcp", "tcp6", "udp", "udp6", "raw", "raw6"] {
+        let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/net/{kind}")) else { continue };
+        for line in text.lines().skip(1) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let port = |word: &str| u16::from_str_radix(word.rsplit(':').next().unwrap(), 16).unwrap();
+            if own.contains(words[9]) {
+                found.push((port(words[1]), port(words[2])));
+            }
+        }
+    }
+    found
+}
+
+/// Whatever it is asked, every socket of the server is at the port where it listens: it calls nobody.
+#[cfg(target_os = "linux")]
+#[test]
+fn it_calls_nobody() {
+    let place = labelled();
+    let server = started(&place);
+    let port: u16 = server.address.rsplit(':').next().unwrap().parse().unwrap();
+    let mut most = 0;
+    let mut look = || {
+        let all = sockets(server.child.id());
+        assert!(all.contains(&(port, 0)), "{all:?}");
+        assert!(all.iter().all(|(own, _)| *own == port), "{all:?}");
+        most = most.max(all.len());
+    };
+    look();
+    let open = TcpStream::connect(&server.address).unwrap();
+    assert_eq!(server.send("GET /healthz", "").unwrap().0, 200);
+    look();
+    let labels = Scenes { items: 40, labels: 12, ..Scenes::default() }.make().labels;
+    for (n, label) in labels.iter().enumerate() {
+        let body = json!({"key": format!("k{n}"), "item": "1", "label": label, "answer": true});
+        assert_eq!(server.send("POST /api/v1/answers", &body.to_string()).unwrap().0, 200);
+        look();
+    }
+    // a connection that is open is seen, so that one to elsewhere would be
+    assert!(most > 1);
+    drop(open);
+    server.signal("-TERM");
+    assert_eq!(server.end().0, Some(0));
+}
+
+/// The file is looked at again and again: a model that is put there is served without a word.
+#[test]
+fn a_watched_file_is_served_when_it_changes() {
+    let place = Place::trained();
+    let mut server = Server::start(&[&format!("{}=m", place.at("model.ordain")), "--token", "none", "--watch"]);
+    well(&["fit", "ranksvm", &place.at("test.txt"), "-o", &place.at("model.ordain"), "--set=lambda=0.5"]);
+    let mut line = String::new();
+    server.err.read_line(&mut line).unwrap();
+    assert!(line.starts_with("m: ") && line.contains("in the place of"), "{line}");
+    server.signal("-TERM");
+    assert_eq!(server.end().0, Some(0));
+}
+
 #[test]
 fn a_token_is_made_up_and_said_once() {
     let place = Place::trained();
     let server = Server::start(&[&place.at("model.ordain")]);
+    assert!(server.token.is_empty());
     assert_eq!(server.send("GET /api/v1/models", "").unwrap().0, 401);
     server.signal("-INT");
     assert_eq!(server.end().0, Some(0));

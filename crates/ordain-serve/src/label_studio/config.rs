@@ -9,7 +9,7 @@ const LARGEST: usize = 4 << 20;
 pub(super) struct Config {
     pub(super) from: String,
     pub(super) to: String,
-    /// The value of each choice, and what it is called in results.
+    /// The label of the model that each choice is, by its value or else its alias, and what it is called in results.
     choices: Vec<(String, String)>,
 }
 
@@ -43,15 +43,14 @@ impl Config {
                 ("Choice", false) => {
                     if let (Some(list), Some(value)) = (&mut open, tag.get("value")) {
                         let name = tag.get("alias").filter(|alias| !alias.is_empty()).unwrap_or(value);
-                        list.choices.push((value.to_owned(), name.to_owned()));
+                        let label = if labels.iter().any(|own| own == value) { value } else { name };
+                        list.choices.push((label.to_owned(), name.to_owned()));
                     }
                 }
                 _ => {}
             }
         }
-        let known = |list: &Self| {
-            list.choices.iter().filter(|(value, name)| labels.contains(value) || labels.contains(name)).count()
-        };
+        let known = |list: &Self| list.choices.iter().filter(|(label, _)| labels.contains(label)).count();
         let best = found.into_iter().rev().max_by_key(known);
         best.ok_or_else(|| {
             Problem::unfit("expected <Choices choice=\"multiple\"> in the labelling interface, found none")
@@ -60,12 +59,12 @@ impl Config {
 
     /// What a label is called in results; nothing where it is no choice.
     pub(super) fn choice(&self, label: &str) -> Option<&str> {
-        self.choices.iter().find(|(value, name)| value == label || name == label).map(|(_, name)| name.as_str())
+        self.choices.iter().find(|(own, _)| own == label).map(|(_, name)| name.as_str())
     }
 
     /// The label that a choice is.
     pub(super) fn label<'a>(&'a self, choice: &'a str) -> &'a str {
-        self.choices.iter().find(|(_, name)| name == choice).map_or(choice, |(value, _)| value)
+        self.choices.iter().find(|(_, name)| name == choice).map_or(choice, |(label, _)| label)
     }
 }
 
@@ -174,12 +173,14 @@ mod tests {
                    <Choices name=\"one\" toName=\"text\" choice=\"single\"><Choice value=\"sea\"/></Choices>\
                    <Choices name='few' toName='text' choice='multiple'><Choice value='sea'/></Choices>\
                    <Choices name='all' toName='text' choice='multiple'><Choice value='sea'/>\
-                   <Choice value='A &amp; B &#x263a;' alias='ab'/></Choices></View>";
-        let labels = ["sea", "A & B ☺"].map(str::to_owned);
+                   <Choice value='A &amp; B &#x263a;' alias='ab'/><Choice value='Wald' alias='forest'/></Choices></View>";
+        let labels = ["sea", "A & B ☺", "forest"].map(str::to_owned);
         let config = Config::read(xml, &labels).unwrap();
         assert_eq!((config.from.as_str(), config.to.as_str()), ("all", "text"));
         assert_eq!((config.choice("A & B ☺"), config.choice("sky")), (Some("ab"), None));
         assert_eq!((config.label("ab"), config.label("sea")), ("A & B ☺", "sea"));
+        // an alias that is the label, of a choice that is shown in another language
+        assert_eq!((config.choice("forest"), config.label("forest")), (Some("forest"), "forest"));
         for wrong in ["", "<View/>", "<!DOCTYPE x [<!ENTITY a \"b\">]><View/>", "<View", "<![CDATA[x]]>"] {
             assert!(Config::read(wrong, &labels).is_err(), "{wrong}");
         }

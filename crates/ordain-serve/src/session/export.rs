@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// What is said of a subject: by one person, or by the most of all.
-struct Vote {
-    unit: u32,
-    thing: u32,
-    yes: bool,
+pub(super) struct Vote {
+    pub(super) unit: u32,
+    pub(super) thing: u32,
+    pub(super) yes: bool,
     by: Option<String>,
 }
 
 /// The votes: of each person, or of the majority, which says nothing where as many say yes as no.
-fn votes(standing: &[(Answer, Option<String>)], all: bool) -> Vec<Vote> {
+pub(super) fn votes(standing: &[(Answer, Option<String>)], all: bool) -> Vec<Vote> {
     let said = standing.iter().filter_map(|(answer, by)| Some((answer.subject, answer.yes?, by)));
     if all {
         let one = |(subject, yes, by): (ordain::labelling::Subject, bool, &Option<String>)| Vote {

@@ -1,5 +1,7 @@
 //! Labels of items.
 
+use super::data::Data;
+use super::learn::{Learned, Told, learned, majority};
 use super::search::Search;
 use super::show::Shown;
 use super::writer::Writer;
@@ -11,31 +13,22 @@ use crate::problem::{Problem, Result};
 use crate::said::{Said, said};
 use ordain::answer::{AskHow, AskedItem, asked_item};
 use ordain::ask::{Strategy, doubts};
-use ordain::data::{LabelReading, LabelSet};
-use ordain::labelling::Answer;
+use ordain::data::LabelReading;
+use ordain::labelling::{Answer, label};
 use ordain::method::Annotate;
 use ordain::model_file::AnyModel;
-use ordain::task::{Fitted, Model as _, Ready, Task as _};
+use ordain::solver::run::Watch;
+use ordain::task::{Fitted, Ready};
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The time that a question may take before another strategy is taken.
 const SLOW: Duration = Duration::from_millis(250);
 
-/// A model and the items as it reads them.
-struct Scored {
-    loaded: Arc<Loaded>,
-    on: Ready<'static, Annotate>,
-}
-
 struct Labels {
-    scored: RwLock<Arc<Scored>>,
-    /// The items as they were read, for the next model.
-    given: LabelSet,
-    /// The items that answers are about.
-    set: Arc<LabelSet>,
+    data: Data<Annotate>,
     strategy: Strategy,
     note: Option<String>,
     target: f64,
@@ -52,7 +45,7 @@ pub(super) fn open(
     loaded: &Arc<Loaded>,
     metrics: &Arc<Metrics>,
 ) -> ordain::Result<(Arc<dyn Page>, Writer, bool)> {
-    let fitted = annotator(loaded)?;
+    let fitted = loaded.known::<Annotate>()?;
     let model = &fitted.model;
     let columns: HashSet<&String> = model.inputs.columns.names.iter().collect();
     let reading = LabelReading {
@@ -63,28 +56,25 @@ pub(super) fn open(
         model: Some(model.inputs.given().to_vec()),
         ..LabelReading::default()
     };
-    let (set, _) = Annotate::read(&[vec![given.items.clone()]], &reading)?;
-    let on = model.prepare_owned(set.clone())?;
-    let (given_set, set) = (set, Arc::new(on.set().clone()));
-    let (writer, half) = Writer::start(set.clone(), given.answers.clone(), metrics.clone())?;
-    let (strategy, note) = affordable(given, fitted, &on)?;
+    let (data, writer, half) = Data::<Annotate>::open(given, loaded, &reading, metrics)?;
+    let (scored, set) = (data.scored(), &data.set);
+    let on = &scored.on;
+    let (strategy, note) = affordable(given, fitted, on)?;
     let raw = on.raw();
-    let shown = Shown::read(&given.items, &model.inputs.columns, &given.show, &raw.features)?;
+    let shown = Shown::read(given, &model.inputs, &raw.features)?;
     let mut by_text = HashMap::new();
     for unit in 0..set.len() {
         shown.text(unit).map(|text| by_text.entry(text.trim().to_owned()).or_insert(unit));
     }
     let labels = Labels {
         by_text,
-        doubts: doubts(model, &on)?,
+        doubts: doubts(model, on)?,
         search: Search::new(model.labels.iter().map(String::as_str)),
-        given: given_set,
-        set,
         strategy,
         note,
         target: given.target,
         shown,
-        scored: RwLock::new(Arc::new(Scored { loaded: loaded.clone(), on })),
+        data,
     };
     Ok((Arc::new(labels), writer, half))
 }
@@ -110,51 +100,31 @@ fn affordable(
     }
 }
 
-fn annotator(loaded: &Loaded) -> ordain::Result<&Fitted<Annotate>> {
-    match &loaded.model {
-        AnyModel::Annotate(fitted) => Ok(fitted),
-        _ => Err(ordain::Error::Data {
-            expected: "a model that gives labels".into(),
-            found: format!("one of the task {}", loaded.task()),
-        }),
-    }
-}
-
-impl Labels {
-    fn scored(&self) -> Arc<Scored> {
-        self.scored.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
 impl Page for Labels {
     fn task(&self) -> &'static str {
         "annotate"
     }
 
     fn version(&self) -> String {
-        self.scored().loaded.full()
+        self.data.version()
     }
 
     fn take_over(&self, loaded: &Arc<Loaded>) -> ordain::Result<()> {
-        let model = &annotator(loaded)?.model;
-        if model.labels != self.set.labels {
+        if loaded.known::<Annotate>()?.model.labels != self.data.set.labels {
             return Err(ordain::Error::Data {
                 expected: "a model of the labels that people are asked about".into(),
                 found: "one of others".into(),
             });
         }
-        let on = model.prepare_owned(self.given.clone())?;
-        let new = Arc::new(Scored { loaded: loaded.clone(), on });
-        *self.scored.write().unwrap_or_else(PoisonError::into_inner) = new;
-        Ok(())
+        self.data.take_over(loaded)
     }
 
     fn units(&self) -> usize {
-        self.set.len()
+        self.data.set.len()
     }
 
     fn labels(&self) -> Option<usize> {
-        Some(self.set.labels.len())
+        Some(self.data.set.labels.len())
     }
 
     fn strategy(&self) -> (&'static str, Option<String>) {
@@ -162,11 +132,11 @@ impl Page for Labels {
     }
 
     fn find(&self, name: &str) -> Result<usize> {
-        Ok(self.set.find_item(name)?)
+        Ok(self.data.set.find_item(name)?)
     }
 
     fn name(&self, unit: usize) -> String {
-        self.set.item(unit).into_owned()
+        self.data.set.item(unit).into_owned()
     }
 
     fn unit(&self) -> &'static str {
@@ -177,10 +147,14 @@ impl Page for Labels {
         self.shown.text(unit)
     }
 
+    fn pictures(&self) -> Vec<&str> {
+        self.shown.pictures().collect()
+    }
+
     fn thing(&self, _: usize, body: &Map<String, Value>) -> Result<u32> {
         let label = body.get("label").and_then(Value::as_str);
         let label = label.ok_or_else(|| Problem::unfit("expected \"label\", the name of a label"))?;
-        Ok(self.set.find_label(label)? as u32)
+        Ok(self.data.set.find_label(label)? as u32)
     }
 
     fn names(&self, _: usize, thing: u32) -> Map<String, Value> {
@@ -192,8 +166,8 @@ impl Page for Labels {
     }
 
     fn state(&self, unit: usize, answers: &[Answer], how: &How) -> Result<State> {
-        let scored = self.scored();
-        let model = &annotator(&scored.loaded)?.model;
+        let scored = self.data.scored();
+        let model = &scored.fitted()?.model;
         let said: Vec<(u32, Option<bool>)> = answers.iter().map(|answer| (answer.subject.thing, answer.yes)).collect();
         // who wants to be asked about something is not asked about something else
         let control = how.control && how.wanted.is_none();
@@ -231,9 +205,31 @@ impl Page for Labels {
         Ok(State { document, question: record, precision: expected_precision })
     }
 
+    fn learn(
+        &self,
+        served: &Loaded,
+        twin: Option<&AnyModel>,
+        standing: &[(Answer, Option<String>)],
+        watch: &Watch,
+    ) -> ordain::Result<Option<Learned>> {
+        let answers = majority(standing);
+        let answered: HashSet<usize> = answers.iter().map(|(subject, _)| subject.unit as usize).collect();
+        let mut given = self.data.given.clone();
+        given.align_labels(&self.data.set.labels);
+        let set = label(&given, &answers)?;
+        let known = (0..set.len()).filter(|&unit| set.unknown(unit).len() < set.labels.len());
+        let told = Told::<Annotate> {
+            units: known.map(|unit| (unit as u32, unit)).collect(),
+            set,
+            answered: &|unit| answered.contains(&unit),
+            metric: "f1",
+        };
+        learned(served, twin, told, watch)
+    }
+
     fn suggested(&self, unit: usize) -> Result<Said> {
-        let scored = self.scored();
-        Ok(said(&annotator(&scored.loaded)?.model, &scored.on, unit)?)
+        let scored = self.data.scored();
+        Ok(said(&scored.fitted()?.model, &scored.on, unit)?)
     }
 
     fn by_text(&self, text: &str) -> Option<usize> {
@@ -245,6 +241,6 @@ impl Page for Labels {
     }
 
     fn label(&self, label: u32) -> &str {
-        &self.set.labels[label as usize]
+        &self.data.set.labels[label as usize]
     }
 }

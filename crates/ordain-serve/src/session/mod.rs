@@ -1,9 +1,13 @@
 //! A session of labelling: what people see, and what they say.
 
+mod data;
 mod export;
 mod labels;
+pub(crate) mod learn;
 mod matches;
+mod media;
 mod ranks;
+mod records;
 pub(crate) mod routes;
 mod search;
 mod show;
@@ -15,12 +19,16 @@ use crate::models::Loaded;
 use crate::problem::{Problem, Result};
 use crate::said::Said;
 use axum::http::StatusCode;
+use learn::{Learned, Learner};
+use media::Media;
 use ordain::answer::Control;
 use ordain::labelling::Answer;
 use ordain::metric::stats;
 use ordain::model_file::AnyModel;
+use ordain::solver::run::Watch;
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use writer::{Book, Writer};
@@ -45,6 +53,10 @@ pub(crate) trait Page: Send + Sync {
     fn name(&self, unit: usize) -> String;
     /// The text of a unit, if that is what is shown of it.
     fn text(&self, unit: usize) -> Option<&str>;
+    /// The names of all pictures.
+    fn pictures(&self) -> Vec<&str> {
+        vec![]
+    }
     /// What an answer is about: its number within the unit.
     fn thing(&self, unit: usize, body: &Map<String, Value>) -> Result<u32>;
     /// The names of that.
@@ -55,6 +67,14 @@ pub(crate) trait Page: Send + Sync {
     fn state(&self, unit: usize, answers: &[Answer], how: &How) -> Result<State>;
     /// Takes over another model of the same columns and names.
     fn take_over(&self, loaded: &Arc<Loaded>) -> ordain::Result<()>;
+    /// Learns from the answers that stand; `twin` is the model that is judged in the place of the one that is served.
+    fn learn(
+        &self,
+        served: &Loaded,
+        twin: Option<&AnyModel>,
+        standing: &[(Answer, Option<String>)],
+        watch: &Watch,
+    ) -> ordain::Result<Option<Learned>>;
     /// The labels of a unit, for programs that show them.
     fn suggested(&self, _unit: usize) -> Result<Said> {
         Err(Problem::unfit("this model gives no labels"))
@@ -104,6 +124,8 @@ type Seen = (u64, u32, Map<String, Value>);
 pub(crate) struct Session {
     pub(crate) page: Arc<dyn Page>,
     pub(crate) writer: Writer,
+    media: Option<Media>,
+    learner: Option<Learner>,
     /// The name of the data.
     name: String,
     pub(crate) path: std::path::PathBuf,
@@ -146,9 +168,16 @@ impl Session {
     /// Reads the data of a session, and opens its file of answers. The second value has words for the person who runs the server.
     pub(crate) fn open(
         given: &Labelled,
-        loaded: &Arc<Loaded>,
+        (loaded, model): (&Arc<Loaded>, &Path),
         metrics: &Arc<Metrics>,
     ) -> ordain::Result<(Self, Vec<String>)> {
+        if given.records.is_some() && loaded.task() != "match" {
+            return Err(ordain::Error::Setting {
+                name: "records".into(),
+                expected: "a model that matches, whose pairs have records on both sides".into(),
+                found: format!("one of the task {}", loaded.task()),
+            });
+        }
         let (page, writer, half) = match &loaded.model {
             AnyModel::Annotate(_) => labels::open(given, loaded, metrics)?,
             AnyModel::Match(_) => matches::open(given, loaded, metrics)?,
@@ -165,10 +194,15 @@ impl Session {
             words.push(format!("warning: {}: the last line was not complete and is left out", given.answers.display()));
         }
         words.extend(page.strategy().1);
+        let media = given.media.as_ref().map(|folder| Media::open(folder, page.pictures().into_iter())).transpose()?;
+        let (media, gone) = media.unzip();
+        words.extend(gone.flatten());
         let name = given.items.file_stem().map_or("items".into(), |name| name.to_string_lossy().into_owned());
         let session = Self {
             page,
             writer,
+            media,
+            learner: given.learn.map(|every| Learner::new(every, model)).transpose()?,
             name,
             path: given.answers.clone(),
             blind: given.blind,
@@ -193,8 +227,15 @@ impl Session {
         Ok(())
     }
 
+    /// A picture of the data and its kind.
+    pub(crate) fn picture(&self, name: &str) -> Result<(&'static str, Vec<u8>)> {
+        let none = || Problem::not_found("no pictures are shown here: start the server with --media FOLDER");
+        self.media.as_ref().ok_or_else(none)?.read(name)
+    }
+
     /// Waits until all answers are on the disk.
     pub(crate) fn close(&self) {
+        self.learner.iter().for_each(Learner::end);
         self.writer.close();
     }
 

@@ -1,5 +1,7 @@
 //! Documents of queries.
 
+use super::data::Data;
+use super::learn::{Learned, Told, learned};
 use super::show::Shown;
 use super::writer::Writer;
 use super::{How, Page, State};
@@ -8,29 +10,20 @@ use crate::metrics::Metrics;
 use crate::models::Loaded;
 use crate::problem::{Problem, Result};
 use ordain::answer::{BEST_GRADE, asked_query};
-use ordain::data::{RankReading, RankSet};
+use ordain::data::RankReading;
 use ordain::labelling::Answer;
 use ordain::method::Rank;
 use ordain::model_file::AnyModel;
-use ordain::task::{Fitted, Model as _, Ready, Task as _};
+use ordain::solver::run::Watch;
 use serde_json::{Map, Value, json};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The best grade where the data have none.
 const USUAL: u8 = 4;
 
-/// A model and the queries as it reads them.
-struct Scored {
-    loaded: Arc<Loaded>,
-    on: Ready<'static, Rank>,
-}
-
 struct Ranks {
-    scored: RwLock<Arc<Scored>>,
-    /// The queries as they were read, for the next model.
-    given: RankSet,
-    /// The queries that answers are about.
-    set: Arc<RankSet>,
+    data: Data<Rank>,
     best: u8,
     doubts: Vec<f64>,
     shown: Shown,
@@ -42,7 +35,7 @@ pub(super) fn open(
     loaded: &Arc<Loaded>,
     metrics: &Arc<Metrics>,
 ) -> ordain::Result<(Arc<dyn Page>, Writer, bool)> {
-    let model = &ranker(loaded)?.model;
+    let model = &loaded.known::<Rank>()?.model;
     let inputs = &model.inputs;
     let reading = RankReading {
         missing: inputs.missing,
@@ -50,37 +43,16 @@ pub(super) fn open(
         model: Some(inputs.given().to_vec()),
         ..RankReading::default()
     };
-    let (read, _) = Rank::read(&[vec![given.items.clone()]], &reading)?;
-    let on = model.prepare_owned(read.clone())?;
-    let set = Arc::new(on.set().clone());
-    let (writer, half) = Writer::start(set.clone(), given.answers.clone(), metrics.clone())?;
-    let best = (1..=BEST_GRADE).rev().find(|&grade| set.grades.iter().any(|own| *own >= grade.into()));
+    let (data, writer, half) = Data::<Rank>::open(given, loaded, &reading, metrics)?;
+    let best = (1..=BEST_GRADE).rev().find(|&grade| data.set.grades.iter().any(|own| *own >= grade.into()));
     let ranks = Ranks {
-        shown: Shown::read(&given.items, &inputs.columns, &given.show, &on.raw().features)?,
+        shown: Shown::read(given, inputs, &data.scored().on.raw().features)?,
         // in the order of the data
-        doubts: vec![0.0; set.len()],
+        doubts: vec![0.0; data.set.len()],
         best: best.unwrap_or(USUAL),
-        given: read,
-        set,
-        scored: RwLock::new(Arc::new(Scored { loaded: loaded.clone(), on })),
+        data,
     };
     Ok((Arc::new(ranks), writer, half))
-}
-
-fn ranker(loaded: &Loaded) -> ordain::Result<&Fitted<Rank>> {
-    match &loaded.model {
-        AnyModel::Rank(fitted) => Ok(fitted),
-        _ => Err(ordain::Error::Data {
-            expected: "a model that ranks".into(),
-            found: format!("one of the task {}", loaded.task()),
-        }),
-    }
-}
-
-impl Ranks {
-    fn scored(&self) -> Arc<Scored> {
-        self.scored.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
 }
 
 impl Page for Ranks {
@@ -89,18 +61,15 @@ impl Page for Ranks {
     }
 
     fn version(&self) -> String {
-        self.scored().loaded.full()
+        self.data.version()
     }
 
     fn take_over(&self, loaded: &Arc<Loaded>) -> ordain::Result<()> {
-        let on = ranker(loaded)?.model.prepare_owned(self.given.clone())?;
-        let new = Arc::new(Scored { loaded: loaded.clone(), on });
-        *self.scored.write().unwrap_or_else(PoisonError::into_inner) = new;
-        Ok(())
+        self.data.take_over(loaded)
     }
 
     fn units(&self) -> usize {
-        self.set.len()
+        self.data.set.len()
     }
 
     fn labels(&self) -> Option<usize> {
@@ -116,11 +85,11 @@ impl Page for Ranks {
     }
 
     fn find(&self, name: &str) -> Result<usize> {
-        Ok(self.set.find_query(name)?)
+        Ok(self.data.set.find_query(name)?)
     }
 
     fn name(&self, unit: usize) -> String {
-        self.set.query(unit).to_owned()
+        self.data.set.query(unit).to_owned()
     }
 
     fn unit(&self) -> &'static str {
@@ -131,15 +100,19 @@ impl Page for Ranks {
         None
     }
 
+    fn pictures(&self) -> Vec<&str> {
+        self.shown.pictures().collect()
+    }
+
     fn thing(&self, unit: usize, body: &Map<String, Value>) -> Result<u32> {
         let doc = body.get("doc").and_then(Value::as_str);
         let doc = doc.ok_or_else(|| Problem::unfit("expected \"doc\", the id of a document"))?;
-        Ok((self.set.find_document(unit, doc)? - self.set.span(unit).start) as u32)
+        Ok((self.data.set.find_document(unit, doc)? - self.data.set.span(unit).start) as u32)
     }
 
     fn names(&self, unit: usize, thing: u32) -> Map<String, Value> {
-        let row = self.set.span(unit).start + thing as usize;
-        Map::from_iter([("doc".into(), self.set.document(row).into())])
+        let row = self.data.set.span(unit).start + thing as usize;
+        Map::from_iter([("doc".into(), self.data.set.document(row).into())])
     }
 
     fn doubts(&self) -> &[f64] {
@@ -147,8 +120,8 @@ impl Page for Ranks {
     }
 
     fn state(&self, unit: usize, answers: &[Answer], how: &How) -> Result<State> {
-        let scored = self.scored();
-        let model = &ranker(&scored.loaded)?.model;
+        let scored = self.data.scored();
+        let model = &scored.fitted()?.model;
         let said: Vec<(u32, Option<u8>)> = answers.iter().map(|answer| (answer.subject.thing, answer.grade)).collect();
         let mut asked = asked_query(model, &scored.on, unit, &said, self.best)?;
         let record = asked.question.as_ref().map(|question| (question.number, Map::new()));
@@ -157,19 +130,19 @@ impl Page for Ranks {
             asked.question.iter_mut().for_each(|question| question.why.clear());
             asked.list.sort_by_key(|doc| (std::cmp::Reverse(doc.grade), doc.number));
         }
-        let (raw, start) = (scored.on.raw(), self.set.span(unit).start);
+        let (raw, start) = (scored.on.raw(), self.data.set.span(unit).start);
         let list: Vec<Value> = (asked.list.iter())
             .map(|doc| {
                 let row = start + doc.number as usize;
                 let (score, rank) = if how.blind { (None, None) } else { (Some(doc.score), Some(doc.rank)) };
                 json!({
                     "id": doc.id, "score": score, "rank": rank, "grade": doc.grade,
-                    "show": self.shown.row(&raw.features, &raw.columns, row, self.set.input_row(row)),
+                    "show": self.shown.row(&raw.features, &raw.columns, row, self.data.set.input_row(row)),
                 })
             })
             .collect();
         let document = json!({
-            "query": {"id": self.set.query(unit)},
+            "query": {"id": self.data.set.query(unit)},
             "need": null,
             "list": list,
             "question": asked.question,
@@ -179,6 +152,36 @@ impl Page for Ranks {
         });
         let Value::Object(document) = document else { return Err(Problem::bad("no document")) };
         Ok(State { document, question: record, precision: None })
+    }
+
+    /// Documents that somebody graded, in queries with two of them or more; of several grades the middle one, the lesser of two.
+    fn learn(
+        &self,
+        served: &Loaded,
+        twin: Option<&AnyModel>,
+        standing: &[(Answer, Option<String>)],
+        watch: &Watch,
+    ) -> ordain::Result<Option<Learned>> {
+        let mut grades: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
+        for (Answer { subject, grade, .. }, _) in standing {
+            let row = self.data.set.span(subject.unit as usize).start + subject.thing as usize;
+            grades.entry(row).or_default().extend(*grade);
+        }
+        grades.retain(|_, own| !own.is_empty());
+        let count = |unit: usize| grades.range(self.data.set.span(unit)).count();
+        let known: Vec<usize> = (0..self.data.set.len()).filter(|&unit| count(unit) > 1).collect();
+        let units: Vec<u32> = known.iter().map(|&unit| unit as u32).collect();
+        let mut set = self.data.given.some_rows(&units, |row| grades.contains_key(&row));
+        let middle = |own: &Vec<u8>| {
+            let mut own = own.clone();
+            own.sort_unstable();
+            f64::from(own[(own.len() - 1) / 2])
+        };
+        set.grades =
+            known.iter().flat_map(|&unit| grades.range(self.data.set.span(unit))).map(|(_, own)| middle(own)).collect();
+        set.graded = true;
+        let told = Told::<Rank> { units: (0..).zip(known).collect(), set, answered: &|_| true, metric: "ndcg@10" };
+        learned(served, twin, told, watch)
     }
 
     fn search(&self, _: &str, _: usize) -> (Vec<u32>, usize) {

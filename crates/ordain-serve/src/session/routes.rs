@@ -2,12 +2,12 @@
 
 use super::{Session, Told, Who, said, stale};
 use crate::guard::{Person, body};
-use crate::problem::{Problem, Result, json};
+use crate::problem::{At, Problem, Result, json};
 use crate::routes::App;
 use axum::Extension;
-use axum::extract::{Path, RawQuery, Request, State};
+use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use ordain::labelling::{Answer, Said, Subject};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -118,7 +118,7 @@ async fn state(app: &Arc<App>, unit: usize, told: Told, who: Who, wanted: Option
 pub(crate) async fn item(
     State(app): State<Arc<App>>,
     Extension(person): Extension<Person>,
-    Path(item): Path<String>,
+    At(item): At<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response> {
@@ -152,6 +152,17 @@ pub(crate) async fn labels(
         .map(|label| json!({"label": session.page.label(label), "probability": null, "state": state(label)}))
         .collect();
     Ok(json(StatusCode::OK, json!({"labels": rows, "total": total}).to_string()))
+}
+
+pub(crate) async fn picture(State(app): State<Arc<App>>, At(name): At<String>) -> Result<Response> {
+    app.session()?;
+    let own = app.clone();
+    let read = tokio::task::spawn_blocking(move || own.session()?.picture(&name)).await;
+    let gone = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the picture could not be read");
+    let (kind, bytes) = read.map_err(gone)??;
+    let mut response = bytes.into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    Ok(response)
 }
 
 /// The body of a request as an object.
@@ -221,6 +232,7 @@ pub(crate) async fn answers(
     let (done, told) = session.writer.run(write).await??;
     session.lease(unit, who.by.as_deref());
     if matches!(done, Done::Written) {
+        session.noted(usize::from(answer.is_known()));
         app.metrics.answered(match yes {
             _ if grade.is_some() => "grade",
             Some(true) => "yes",

@@ -1,16 +1,24 @@
 //! What a person sees of an item: its fields.
 
+use super::media::{address, kind};
+use crate::Labelled;
 use ordain::answer::quartiles;
-use ordain::data::{Columns, texts};
+use ordain::data::{Columns, Kind, texts};
 use ordain::matrix::Features;
-use serde_json::{Value, json};
-use std::path::Path;
+use ordain::task::Inputs;
+use serde_json::{Map, Value, json};
 
 /// The most features that are shown.
 const MOST: usize = 200;
 
 /// Fields of all items.
-pub(crate) enum Shown {
+pub(super) struct Shown {
+    fields: Fields,
+    /// Whether a cell that has the name of a picture is shown as one.
+    pictures: bool,
+}
+
+enum Fields {
     /// Columns of the table as text, item by item.
     Texts(Vec<String>, Vec<Vec<String>>),
     /// The features, with their quartiles where there are few.
@@ -18,41 +26,51 @@ pub(crate) enum Shown {
 }
 
 impl Shown {
-    /// The columns that were asked for; without them the one text that the model reads, else the features.
-    pub(crate) fn read(path: &Path, columns: &Columns, show: &[String], features: &Features) -> ordain::Result<Self> {
+    /// The columns that were asked for; without them those of the pictures that the model reads, if pictures are shown, else the features.
+    pub(super) fn read(given: &Labelled, inputs: &Inputs, features: &Features) -> ordain::Result<Self> {
+        let pictures = given.media.is_some();
+        let own = inputs.steps.iter().filter(|(input, _)| pictures && input.kind == Kind::Image);
+        let own: Vec<String> = own.map(|(input, _)| input.column.clone()).collect();
+        let show = if given.show.is_empty() { &own } else { &given.show };
         if show.is_empty() {
             let few = features.cols() <= MOST;
-            return Ok(Self::Features(if few { quartiles(features) } else { vec![] }));
+            let fields = Fields::Features(if few { quartiles(features) } else { vec![] });
+            return Ok(Self { fields, pictures: false });
         }
-        Ok(Self::Texts(show.to_vec(), texts(path, &columns.roles, &[], show)?))
+        let cells = texts(&given.items, &inputs.columns.roles, &[], show)?;
+        Ok(Self { fields: Fields::Texts(show.clone(), cells), pictures })
+    }
+
+    /// The names of all pictures.
+    pub(super) fn pictures(&self) -> impl Iterator<Item = &str> {
+        let rows = match &self.fields {
+            Fields::Texts(_, all) if self.pictures => &all[..],
+            _ => &[],
+        };
+        rows.iter().flatten().map(|cell| cell.trim()).filter(|cell| kind(cell).is_some())
     }
 
     /// The text of an item, if one column of text is all that is shown.
-    pub(crate) fn text(&self, row: usize) -> Option<&str> {
-        match self {
-            Self::Texts(names, all) if names.len() == 1 => all.get(row)?.first().map(String::as_str),
+    pub(super) fn text(&self, row: usize) -> Option<&str> {
+        match &self.fields {
+            Fields::Texts(names, all) if names.len() == 1 => all.get(row)?.first().map(String::as_str),
             _ => None,
         }
     }
 
     /// The fields of an item whose row is the same in the table.
-    pub(crate) fn item(&self, features: &Features, columns: &Columns, row: usize) -> Value {
+    pub(super) fn item(&self, features: &Features, columns: &Columns, row: usize) -> Value {
         self.row(features, columns, row, row)
     }
 
     /// The fields of a row, which stands elsewhere in the table.
-    pub(crate) fn row(&self, features: &Features, columns: &Columns, row: usize, input: usize) -> Value {
-        match self {
-            Self::Texts(names, all) => {
-                let none = vec![];
-                let own = all.get(input).unwrap_or(&none);
-                if let Some(text) = self.text(input) {
-                    return json!({"text": text});
-                }
-                let fields = names.iter().zip(own).filter(|(_, text)| !text.trim().is_empty());
-                json!({"fields": fields.map(|(name, value)| json!({"name": name, "value": value})).collect::<Vec<_>>()})
+    pub(super) fn row(&self, features: &Features, columns: &Columns, row: usize, input: usize) -> Value {
+        match &self.fields {
+            Fields::Texts(names, all) => {
+                let own = all.get(input).map_or(&[][..], Vec::as_slice);
+                self.cells(names, own)
             }
-            Self::Features(typical) => {
+            Fields::Features(typical) => {
                 let mut fields = vec![];
                 features.each(row, |j, value| {
                     if fields.len() < MOST {
@@ -62,5 +80,28 @@ impl Shown {
                 json!({"fields": fields})
             }
         }
+    }
+
+    /// Cells of the table: the first picture as one, one other cell as a text, more as fields.
+    fn cells(&self, names: &[String], own: &[String]) -> Value {
+        let own: Vec<(&String, &str)> = names.iter().zip(own.iter().map(|cell| cell.trim())).collect();
+        let picture = own.iter().position(|(_, cell)| self.pictures && kind(cell).is_some());
+        let mut said = Map::new();
+        if let Some(at) = picture {
+            said.insert("image".into(), address(own[at].1).into());
+            said.insert("alt".into(), own[at].1.into());
+        }
+        let rest: Vec<&(&String, &str)> =
+            own.iter().enumerate().filter(|(at, _)| Some(*at) != picture).map(|(_, cell)| cell).collect();
+        match rest[..] {
+            [] => {}
+            [(_, text)] => _ = said.insert("text".into(), (*text).into()),
+            _ => {
+                let fields = rest.iter().filter(|(_, text)| !text.is_empty());
+                let fields = fields.map(|(name, value)| json!({"name": name, "value": value}));
+                said.insert("fields".into(), fields.collect::<Vec<_>>().into());
+            }
+        }
+        said.into()
     }
 }

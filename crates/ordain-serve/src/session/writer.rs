@@ -91,8 +91,16 @@ impl Asks for RankSet {
 type Told = Box<dyn FnOnce(std::result::Result<(), String>) + Send>;
 type Job = Box<dyn FnOnce(&mut dyn Book) -> Told + Send>;
 
-/// A job, and whether it writes.
-type Sent = (bool, Job);
+/// What a job does to the file.
+#[derive(Clone, Copy, PartialEq)]
+enum Does {
+    Look,
+    Write,
+    /// It writes, and reads the file: nothing else is under way.
+    WriteAlone,
+}
+
+type Sent = (Does, Job);
 
 /// The way to the writer.
 pub(crate) struct Writer {
@@ -138,7 +146,15 @@ impl Writer {
         &self,
         work: impl FnOnce(&mut dyn Book) -> R + Send + 'static,
     ) -> Result<R> {
-        self.send(true, work).await
+        self.send(Does::Write, work).await
+    }
+
+    /// The same of work that reads the file of answers: all lines before are in it.
+    pub(crate) async fn run_alone<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn Book) -> R + Send + 'static,
+    ) -> Result<R> {
+        self.send(Does::WriteAlone, work).await
     }
 
     /// Looks at the answers.
@@ -146,25 +162,36 @@ impl Writer {
         &self,
         work: impl FnOnce(&dyn Book) -> R + Send + 'static,
     ) -> Result<R> {
-        self.send(false, |book| work(&*book)).await
+        self.send(Does::Look, |book| work(&*book)).await
+    }
+
+    /// Looks at the answers, from a thread that may wait.
+    pub(crate) fn look_here<R: Send + 'static>(&self, work: impl FnOnce(&dyn Book) -> R + Send + 'static) -> Result<R> {
+        answered(self.post(Does::Look, |book| work(&*book))?.blocking_recv())
     }
 
     async fn send<R: Send + 'static>(
         &self,
-        writes: bool,
+        does: Does,
         work: impl FnOnce(&mut dyn Book) -> R + Send + 'static,
     ) -> Result<R> {
+        answered(self.post(does, work)?.await)
+    }
+
+    /// Hands a job to the writer, who tells what became of it.
+    fn post<R: Send + 'static>(
+        &self,
+        does: Does,
+        work: impl FnOnce(&mut dyn Book) -> R + Send + 'static,
+    ) -> Result<oneshot::Receiver<std::result::Result<R, String>>> {
         let (tell, told) = oneshot::channel();
         let job: Job = Box::new(move |book| {
             let done = work(book);
             Box::new(move |synced| drop(tell.send(synced.map(|()| done))))
         });
-        let closed = || Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the server is ending");
-        let sent =
-            self.jobs.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|jobs| jobs.send((writes, job)));
-        sent.and_then(|sent| sent.ok()).ok_or_else(closed)?;
-        let done = told.await.map_err(|_| closed())?;
-        done.map_err(|why| Problem::new(StatusCode::INSUFFICIENT_STORAGE, why))
+        let sent = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|jobs| jobs.send((does, job)));
+        sent.and_then(|sent| sent.ok()).ok_or_else(ending)?;
+        Ok(told)
     }
 
     /// Why answers cannot be written, if that is so.
@@ -180,6 +207,16 @@ impl Writer {
     }
 }
 
+fn ending() -> Problem {
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the server is ending")
+}
+
+/// What the writer told of a job.
+fn answered<R, E>(told: std::result::Result<std::result::Result<R, String>, E>) -> Result<R> {
+    let done = told.map_err(|_| ending())?;
+    done.map_err(|why| Problem::new(StatusCode::INSUFFICIENT_STORAGE, why))
+}
+
 /// Takes what waits, again and again.
 fn serve<S: Subjects>(
     labelling: &mut Labelling<'_, S>,
@@ -187,11 +224,18 @@ fn serve<S: Subjects>(
     failed: &Mutex<Option<String>>,
     metrics: &Metrics,
 ) {
-    while let Ok(first) = waiting.recv() {
+    let mut next = None;
+    while let Some(first) = next.take().or_else(|| waiting.recv().ok()) {
         let begun = Instant::now();
         let mut batch = vec![first];
-        batch.extend(waiting.try_iter().take(BATCH));
-        let writes = batch.iter().any(|(writes, _)| *writes);
+        while batch[0].0 != Does::WriteAlone && batch.len() < BATCH && next.is_none() {
+            match waiting.try_recv() {
+                Ok(job) if job.0 == Does::WriteAlone => next = Some(job),
+                Ok(job) => batch.push(job),
+                Err(_) => break,
+            }
+        }
+        let writes = batch.iter().any(|(does, _)| *does != Does::Look);
         let (told, written) =
             labelling.together(|labelling| batch.into_iter().map(|(_, job)| job(labelling)).collect::<Vec<Told>>());
         let written = written.map_err(|error| error.to_string());

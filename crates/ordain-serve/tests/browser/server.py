@@ -4,8 +4,10 @@ import functools
 import json
 import os
 import random
+import struct
 import subprocess
 import tempfile
+import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -73,12 +75,33 @@ def queries(path):
     return ["ranksvm", "queries.csv", "--ignore", "title", "--set", "lambda=0.1"], ["--show", "title"]
 
 
+MARKUP = "<img src=x onerror=alert(1)>"
+
+
+def pictures(path):
+    """Write items whose ids, texts and labels are markup, with a picture each; one picture is not there."""
+    draw = random.Random(4)
+    (path / "media").mkdir()
+    chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))  # noqa: E731
+    for i in range(1, 4):
+        pixels = b"".join(b"\0" + bytes([80 * i, 90, 140] * 24) for _ in range(16))
+        head = chunk(b"IHDR", struct.pack(">IIBBBBB", 24, 16, 8, 2, 0, 0, 0))
+        (path / "media" / f"a & b {i}.png").write_bytes(b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(pixels)) + chunk(b"IEND", b""))
+    with (path / "items.csv").open("w") as file:
+        file.write("id,photo,note,x,y,labels\n")
+        for i in range(30):
+            x, y = draw.random(), draw.random()
+            own = [name for name, value in [(f"{MARKUP} sea", x), ("</script><b>boat", y)] if value > 0.5]
+            file.write(f"<b>{i}</b>,a & b {i % 4 + 1}.png,<script>alert({i})</script>,{x:.3f},{y:.3f},{';'.join(own)}\n")
+    return ["independent", "items.csv", "--ignore", "photo,note", "--set", "lambda=1"], ["--show", "photo,note", "--media", str(path / "media")]
+
+
 @functools.cache
 def fitted(task, labels):
     """Return the model, the data and the options that show them."""
     path = Path(folder().name) / f"{task}{labels}"
     path.mkdir()
-    make = {"annotate": functools.partial(items, labels=labels), "match": pairs, "rank": queries}[task]
+    make = {"annotate": functools.partial(items, labels=labels), "match": pairs, "rank": queries, "pictures": pictures}[task]
     method, show = make(path)
     command = [ORDAIN, "fit", *method, "-o", "photos.ordain", "--quiet"]
     subprocess.run(command, cwd=path, check=True, capture_output=True)

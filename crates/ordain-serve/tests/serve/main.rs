@@ -1,13 +1,20 @@
 //! The routes, called without a socket.
 #![allow(clippy::unwrap_used)] // a test may panic
 
+#[path = "../../../ordain/tests/common/cases.rs"]
+mod cases;
 mod labels;
+mod models;
 mod native;
 mod others;
+mod pairs;
+mod pictures;
 mod shield;
+mod sockets;
+mod strange;
 
 use axum::body::{Body, to_bytes};
-use axum::http::{HeaderMap, Request, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 use ordain::answer::Answers;
 use ordain::ask::Strategy;
 use ordain::data::synthetic::{Linkage, Scenes, Synthetic};
@@ -57,10 +64,23 @@ impl Server {
     }
 
     pub(crate) fn send(&self, method: &str, path: &str, more: &[(&str, &str)], body: &[u8]) -> Reply {
+        let more: Vec<(HeaderName, HeaderValue)> =
+            more.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
+        self.send_bytes(method, path, &more, body)
+    }
+
+    pub(crate) fn send_bytes(
+        &self,
+        method: &str,
+        path: &str,
+        more: &[(HeaderName, HeaderValue)],
+        body: &[u8],
+    ) -> Reply {
         let mut request = Request::builder().method(method).uri(path);
-        for (name, value) in
-            self.headers.iter().map(|(name, value)| (*name, value.as_str())).chain(more.iter().copied())
-        {
+        for (name, value) in &self.headers {
+            request = request.header(*name, value);
+        }
+        for (name, value) in more {
             request = request.header(name, value);
         }
         let request = request.body(Body::from(body.to_vec())).unwrap();
@@ -86,12 +106,14 @@ impl Server {
 pub(crate) fn config(models: Vec<(String, std::path::PathBuf)>) -> Config {
     Config {
         models,
+        watch: false,
         labelling: None,
         bind: "127.0.0.1:8080".parse().unwrap(),
         access: Access::Open,
         hosts: vec![],
         label_studio: None,
         annif: None,
+        accept_learn: false,
         limits: Limits::default(),
         say: Arc::new(|_| {}),
     }
@@ -130,10 +152,13 @@ pub(crate) fn session(folder: &Path, change: impl FnOnce(&mut Config)) -> Server
         labels: None,
         answers: folder.join("answers.jsonl"),
         show: vec![],
+        media: None,
+        records: None,
         strategy: Strategy::Entropy,
         blind: false,
         overlap: 1,
         target: 0.95,
+        learn: None,
     });
     change(&mut config);
     Server::new(config)

@@ -50,6 +50,47 @@ fn rankings_are_those_of_the_library() {
 }
 
 #[test]
+fn rankings_follow_rules() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = three(folder.path());
+    let set = Synthetic { queries: 2, ..Synthetic::default() }.make();
+    let fitted = model_file::load::<Rank>(&folder.path().join("r")).unwrap();
+    let ready = fitted.model.prepare(&set).unwrap();
+    let brand = |row: usize| ["x", "y", "z"][row % 3];
+    let item = |row: usize| json!({"id": set.document(row), "row": row_of(&set, row), "values": {"brand": brand(row)}});
+    let queries: Vec<Value> = (0..set.len())
+        .map(|q| json!({"id": set.query(q), "items": set.span(q).map(item).collect::<Vec<_>>()}))
+        .collect();
+    let pinned = set.document(set.span(0).start + 3);
+    let rules = json!({"pins": [{"query": set.query(0), "document": pinned, "place": 2}],
+        "exclusions": [{"document": set.document(0)}], "caps": [{"column": "brand", "most": 1, "first": 3}]});
+    let ask =
+        |rules: &Value| server.post("/api/v1/models/r/rank", &json!({"queries": queries, "top": 5, "rules": rules}));
+    let values = vec![(0..set.rows()).map(|row| brand(row).to_owned()).collect()];
+    let known = ordain::data::Rules::from_json(&rules.to_string()).unwrap();
+    let want = Want { top: Some(5), ..Want::default() };
+    let expected = ordain::answer::ruled_lists(&fitted.model, &ready, &set.all(), want, (&known, &values)).unwrap();
+    let said = ask(&rules).well();
+    assert_eq!(said["queries"], again(expected));
+    assert_eq!(said["queries"][0]["items"][1]["id"], *pinned);
+    for (wrong, says) in [
+        (json!({}), "at least one rule"),
+        (json!({"pins": [{"document": "a", "place": 0}]}), "places from 1"),
+        (json!({"caps": [{"column": "shop", "most": 1, "first": 3}]}), "caps go by"),
+        (json!({"pin": []}), "unknown field"),
+    ] {
+        let reply = ask(&wrong);
+        assert!(reply.status == StatusCode::UNPROCESSABLE_ENTITY && reply.text.contains(says), "{}", reply.text);
+    }
+    let both = json!({"queries": queries, "probabilities": true, "rules": rules});
+    assert_eq!(server.post("/api/v1/models/r/rank", &both).status, StatusCode::UNPROCESSABLE_ENTITY);
+}
+
+fn row_of(set: &ordain::data::RankSet, at: usize) -> Value {
+    row(&set.features, &set.columns.names, at).1
+}
+
+#[test]
 fn labels_and_matches_are_those_of_the_library() {
     let folder = tempfile::tempdir().unwrap();
     let server = three(folder.path());

@@ -167,7 +167,7 @@ fn annif_gets_subjects_that_it_knows() {
         ("text=picture+3&limit=x", StatusCode::BAD_REQUEST),
         ("text=picture+3&threshold=2", StatusCode::BAD_REQUEST),
         ("text=picture+3&language=fi", StatusCode::BAD_REQUEST),
-        ("text=nobody+knows", StatusCode::SERVICE_UNAVAILABLE),
+        ("text=nobody+knows", StatusCode::UNPROCESSABLE_ENTITY),
     ] {
         let reply = suggest(body);
         assert_eq!(
@@ -248,4 +248,109 @@ fn label_studio_gets_predictions_and_its_annotations_are_answers() {
         assert_eq!(server.send("GET", "/api/v1/export?format=csv&votes=all", &bearer, b"").text, "");
         assert!(!std::fs::read_to_string(folder.path().join("answers.jsonl")).unwrap().contains("secret"));
     }
+}
+
+/// What Label Studio tells of annotations, taken down in memory: of each label who says what of it, the last at the end.
+#[derive(Default)]
+struct Told(std::collections::BTreeMap<&'static str, Vec<(u64, bool)>>);
+
+impl Told {
+    fn annotated(&mut self, id: u64, chosen: &[&str], complete: bool) {
+        for label in ["sea", "beach"] {
+            let own = self.0.entry(label).or_default();
+            let yes = chosen.contains(&label);
+            if (yes || complete) && own.contains(&(id, yes)) {
+                continue;
+            }
+            own.retain(|entry| entry.0 != id);
+            own.extend((yes || complete).then_some((id, yes)));
+        }
+    }
+
+    fn deleted(&mut self, ids: &[u64]) {
+        self.0.values_mut().for_each(|own| own.retain(|entry| !ids.contains(&entry.0)));
+    }
+
+    /// What stands.
+    fn stands(&self) -> Vec<String> {
+        let last = self.0.iter().filter_map(|(label, own)| Some((label, own.last()?.1)));
+        last.map(|(label, yes)| format!("3,{label},{},ann@example.org", u8::from(yes))).collect()
+    }
+}
+
+#[test]
+fn an_annotation_that_is_deleted_takes_back_what_it_said_and_nothing_that_another_says_too() {
+    for complete in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut server, _) = others(folder.path(), complete);
+        server.headers.push(("authorization", "Bearer s3cret-token".into()));
+        let hook = |body: Value| {
+            let reply = server.post("/label-studio/s3cret-token/webhook", &body);
+            assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text);
+        };
+        let (mut told, mut random) = (Told::default(), ordain::random::Random::new(3));
+        for n in 0..super::cases::cases(40) {
+            let id = random.below(4) as u64;
+            if random.below(3) == 0 {
+                let ids: Vec<u64> = if random.below(2) == 0 { vec![id] } else { vec![id, (id + 1) % 4] };
+                let gone: Vec<Value> = ids.iter().map(|id| json!({"id": id})).collect();
+                hook(json!({"action": "ANNOTATIONS_DELETED", "annotations": gone}));
+                told.deleted(&ids);
+            } else {
+                let chosen: Vec<&str> = ["sea", "beach"].into_iter().filter(|_| random.below(2) == 0).collect();
+                let choices: Vec<&str> =
+                    chosen.iter().map(|label| if *label == "beach" { "strand" } else { *label }).collect();
+                let annotation = json!({"id": id, "completed_by": {"email": "ann@example.org"}, "was_cancelled": false,
+                    "result": [{"type": "choices", "value": {"choices": choices}}]});
+                let action = if n % 2 == 0 { "ANNOTATION_CREATED" } else { "ANNOTATION_UPDATED" };
+                hook(
+                    json!({"action": action, "annotation": annotation, "task": {"data": {"id": "3"}}, "project": {"label_config": CONFIG}}),
+                );
+                told.annotated(id, &chosen, complete);
+            }
+            let text = server.get("/api/v1/export?format=csv&votes=all").text;
+            let mut stands: Vec<String> = text
+                .lines()
+                .filter(|line| ["sea", "beach"].contains(&line.split(',').nth(1).unwrap()))
+                .map(str::to_owned)
+                .collect();
+            stands.sort();
+            assert_eq!(stands, told.stands(), "{complete} {n}");
+        }
+    }
+}
+
+#[test]
+fn what_clients_of_annif_teach_is_written_if_that_is_wanted_and_all_of_it_or_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut server, _) = others(folder.path(), false);
+    server.headers.push(("authorization", "Bearer s3cret-token".into()));
+    let (path, document) =
+        ("/v1/projects/model/learn", |text: &str, uri: &str| json!({"text": text, "subjects": [{"uri": uri}]}));
+    let right = document("picture 3", "http://example.org/sea");
+    assert_eq!(server.post(path, &json!([right])).status, StatusCode::FORBIDDEN);
+    drop(server);
+    let mut server = session(folder.path(), |config| {
+        let own = config.labelling.as_mut().unwrap();
+        (own.items, own.show) = (folder.path().join("shown.csv"), vec!["title".into()]);
+        config.annif = Some((folder.path().join("vocabulary.tsv"), "en".into()));
+        config.accept_learn = true;
+    });
+    server.headers.push(("x-annotator", "ann".into()));
+    for (wrong, says) in [
+        (json!({}), "a list of documents"),
+        (
+            json!([right, document("another text", "http://example.org/sea")]),
+            "document 2: expected the text of an item",
+        ),
+        (json!([right, document("picture 4", "http://example.org/none")]), "subjects of the vocabulary"),
+    ] {
+        let reply = server.post(path, &wrong);
+        assert!(reply.status == StatusCode::BAD_REQUEST && reply.text.contains(says), "{}", reply.text);
+    }
+    let votes = || server.get("/api/v1/export?format=csv&votes=all").text;
+    assert_eq!(votes(), "");
+    let reply = server.post(path, &json!([right, document("picture 5", "http://example.org/beach")]));
+    assert_eq!((reply.status, &*reply.text), (StatusCode::NO_CONTENT, ""));
+    assert_eq!(votes(), "item,label,answer,by\n4,sea,1,annif\n6,beach,1,annif\n");
 }
