@@ -989,6 +989,9 @@ pub(crate) struct Demo {
     /// Rank: pictures that it draws itself, by example, from pixels to a ranking
     #[arg(long)]
     pub(crate) pictures: bool,
+    /// Serve: where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
+    pub(crate) bind: std::net::SocketAddr,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug)]
@@ -999,6 +1002,8 @@ pub(crate) enum DemoArg {
     Annotate,
     /// Matching two sides
     Match,
-    /// All of them
+    /// Labelling pictures that it draws, in a browser, at the address that it prints
+    Serve,
+    /// The first three
     All,
 }

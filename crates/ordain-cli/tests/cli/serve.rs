@@ -167,6 +167,33 @@ fn it_calls_nobody() {
     assert_eq!(server.end().0, Some(0));
 }
 
+#[test]
+fn the_demo_serves_pictures_that_it_draws() {
+    let place = Place::empty();
+    let server = Server::of(command(&["demo", "serve", "--out", &place.at("demo"), "--bind", "127.0.0.1:0"]));
+    let get = |path: &str| {
+        let (status, text) = server.send(&format!("GET {path}"), "").unwrap();
+        assert_eq!(status, 200, "{path}: {text}");
+        text
+    };
+    let session: Value = serde_json::from_str(&get("/api/v1/session")).unwrap();
+    assert_eq!((&session["items"], &session["labels"]), (&json!(60), &json!(8)));
+    let list: Value = serde_json::from_str(&get("/api/v1/items?n=60")).unwrap();
+    let mut asked = HashSet::new();
+    for item in list["items"].as_array().unwrap() {
+        let item: Value =
+            serde_json::from_str(&get(&format!("/api/v1/items/{}", item["item"].as_str().unwrap()))).unwrap();
+        asked.insert(item["question"]["label"].as_str().unwrap().to_owned());
+        if asked.len() == 1 {
+            assert!(get(item["show"]["image"].as_str().unwrap()).starts_with("BM"));
+        }
+    }
+    // the model has something to ask of every kind of picture
+    assert!(asked.len() > 3, "{asked:?}");
+    server.signal("-TERM");
+    assert_eq!(server.end().0, Some(0));
+}
+
 /// The file is looked at again and again: a model that is put there is served without a word.
 #[test]
 fn a_watched_file_is_served_when_it_changes() {

@@ -3,6 +3,7 @@
 mod labels;
 mod matches;
 mod pictures;
+mod serve;
 
 use super::compare;
 use crate::args::{Cli, Command, Demo, DemoArg};
@@ -20,6 +21,7 @@ pub(super) fn run(args: &Demo, screen: &Screen) -> Result<()> {
         DemoArg::Rank if args.pictures => pictures::run(&args.out, screen),
         _ if args.pictures => Err(Usage("--pictures is for ordain demo rank".into()).into()),
         DemoArg::Rank => rank(&args.out, screen),
+        DemoArg::Serve => serve::run(args, screen),
         DemoArg::Annotate => labels::run(&args.out, screen),
         DemoArg::Match => matches::run(&args.out, screen),
         DemoArg::All => {
