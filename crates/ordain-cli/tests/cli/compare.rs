@@ -194,6 +194,8 @@ fn a_report_shows_both_methods() {
     let html = place.read("report.html");
     assert!(html.contains("<svg") && html.contains("ranksvm[c=1]") && html.contains("</html>"));
     assert!(!html.contains("src=\"http") && !html.contains("href=\"http"));
+    // on a small screen a table scrolls under its caption, which stays and is never wider than the screen
+    assert!(html.contains("caption { position: sticky; left: 0; max-width: calc(100vw"), "{html:.2000}");
 }
 
 /// A method that draws is fitted for each seed, and its values are means over them; one that does not is fitted once.

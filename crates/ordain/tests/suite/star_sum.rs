@@ -1,6 +1,7 @@
 //! The sum over sets of labels against the sum over all of them, one by one.
 #![allow(clippy::unwrap_used)] // a test may panic
 
+use crate::cases::cases;
 use ordain::random::Random;
 use ordain::structure::exhaustive;
 use ordain::structure::star::sum::{StarSum, SumWork};
@@ -136,6 +137,69 @@ fn many_labels_and_large_scores_give_numbers_or_an_error() {
             } else {
                 assert!(spread > 1e100, "{n} {k} {spread}: refused");
             }
+        }
+    }
+}
+
+/// All configurations of the core, and for each the polynomials of the other labels by the plainest recursion: log Z and marginals.
+fn plain(star: &Star, scores: &[f64], k: usize) -> (f64, Vec<f64>) {
+    let (n, core) = (scores.len(), star.core().to_vec());
+    let free: Vec<usize> = (0..n).filter(|i| !core.contains(&(*i as u32))).collect();
+    let (mut total, mut marginals) = (0.0, vec![0.0; n]);
+    for mask in 0..1usize << core.len() {
+        let on: Vec<usize> = (0..core.len()).filter(|c| mask >> c & 1 == 1).collect();
+        let Some(r) = k.checked_sub(on.len()).filter(|&r| r <= free.len()) else { continue };
+        let mut constant: f64 = on.iter().map(|&c| scores[core[c] as usize]).sum();
+        for (at, &c) in on.iter().enumerate() {
+            constant += on[at + 1..].iter().map(|&d| star.links(c)[core[d] as usize]).sum::<f64>();
+        }
+        let x: Vec<f64> =
+            free.iter().map(|&i| (scores[i] + on.iter().map(|&c| star.links(c)[i]).sum::<f64>()).exp()).collect();
+        let polynomial = |without: Option<usize>| {
+            let mut e = vec![0.0; k + 1];
+            e[0] = 1.0;
+            for (_, x) in x.iter().enumerate().filter(|(i, _)| Some(*i) != without) {
+                (1..=k).rev().for_each(|q| e[q] += x * e[q - 1]);
+            }
+            e
+        };
+        let weight = constant.exp();
+        let whole = weight * polynomial(None)[r];
+        total += whole;
+        on.iter().for_each(|&c| marginals[core[c] as usize] += whole);
+        for (i, &label) in free.iter().enumerate().filter(|_| r > 0) {
+            marginals[label] += weight * x[i] * polynomial(Some(i))[r - 1];
+        }
+    }
+    marginals.iter_mut().for_each(|p| *p /= total);
+    (total.ln(), marginals)
+}
+
+/// Labels that are rare in all configurations go by power sums: the sum is the same, whatever share of them is rare.
+#[test]
+fn sums_over_many_rare_labels_equal_plain_polynomials() {
+    let mut random = Random::new(21);
+    let mut work = SumWork::default();
+    for round in 0..cases(60) as usize {
+        let (n, c, k) = (60 + random.below(90), random.below(4), random.below(9));
+        let spread = [0.0, 0.3, 1.5, 4.0][round % 4];
+        let star = random_star(&mut random, n, c, [0.3, 1.5][round % 2]);
+        let scores: Vec<f64> = (0..n).map(|_| spread * random.normal() - 2.0).collect();
+        let sum = StarSum::new(&star).unwrap();
+        let (mut p, mut pairs) = (vec![0.0; n], vec![0.0; c * n]);
+        let log_z = sum.log_sum(&scores, &Subsets { k, clamp: &[] }, &mut work, &mut p, Some(&mut pairs)).unwrap();
+        let (truth, marginals) = plain(&star, &scores, k);
+        assert!((log_z - truth).abs() < 1e-10 * truth.abs().max(1.0), "round {round}: {log_z} {truth}");
+        for (i, (p, truth)) in p.iter().zip(&marginals).enumerate() {
+            assert!((p - truth).abs() < 1e-11 + 1e-9 * truth, "round {round} label {i}: {p} {truth}");
+        }
+        // pairs of a core label add up to what its sets have beside it; those inside the core stand in the first row
+        let core = star.core();
+        for (a, &label) in core.iter().enumerate() {
+            let own: f64 = pairs[a * n..(a + 1) * n].iter().sum();
+            let before: f64 = (0..a).map(|b| pairs[b * n + label as usize]).sum();
+            let wanted = (k as f64 - 1.0) * marginals[label as usize];
+            assert!((own + before - wanted).abs() < 1e-9, "round {round}: {own} {before} {wanted}");
         }
     }
 }

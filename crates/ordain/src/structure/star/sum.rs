@@ -9,6 +9,14 @@ use std::borrow::Cow;
 
 /// Configurations that are done side by side.
 const LANES: usize = 8;
+/// Fewer labels than this are multiplied out one by one.
+const FEW: usize = 64;
+/// Labels with odds of at most the first number enter a polynomial by their first power sums, so many of them.
+///
+/// What is left out of the logarithm of a sum is at most `odds^(terms + 1)` for each label: 1e-13 and 3e-14 for these.
+const RARE: [(f64, usize); 2] = [(0.05, 9), (0.002, 4)];
+/// How far below these bounds odds have to be by the estimate that sorts labels; the bounds themselves are checked.
+const MARGIN: f64 = 0.7;
 /// Links up to this size have exponentials whose products stay far inside the range of a double.
 const TAME: f64 = 30.0;
 
@@ -46,6 +54,9 @@ pub struct SumWork {
     base: Vec<f64>,
     high: Vec<f64>,
     x: Vec<f64>,
+    /// Places among the free labels: those that are multiplied out, and those of each kind of [`RARE`].
+    often: Vec<u32>,
+    rare: [Vec<u32>; 2],
     table: Vec<f64>,
     tail: Vec<f64>,
     lane: Vec<f64>,
@@ -89,6 +100,77 @@ impl Sums<'_> {
             self.top = to;
         }
     }
+}
+
+impl Sums<'_> {
+    /// Adds what a label is worth in the configurations from `first` on, the last `low` bits of which are the lane.
+    #[inline(always)]
+    fn add<const L: usize>(
+        &mut self,
+        marginal: &[f64; L],
+        label: usize,
+        (first, low): (usize, usize),
+        open: &[usize],
+        width: usize,
+    ) {
+        let all: f64 = marginal.iter().sum();
+        self.marginals[label] += all;
+        let Some(pairs) = &mut self.pairs else { return };
+        for (bit, &c) in open.iter().enumerate() {
+            if bit >= low {
+                if first >> bit & 1 == 1 {
+                    pairs[c * width + label] += all;
+                }
+                continue;
+            }
+            let mut some = 0.0;
+            for (lane, marginal) in marginal.iter().enumerate() {
+                some += if lane >> bit & 1 == 1 { *marginal } else { 0.0 };
+            }
+            pairs[c * width + label] += some;
+        }
+    }
+}
+
+/// The first values as they stand in a register: loops over copies become instructions for several lanes, loops over places in memory do not.
+#[inline(always)]
+fn lanes<const L: usize>(values: &[f64]) -> [f64; L] {
+    values[..L].try_into().expect("L values")
+}
+
+/// Writes the polynomials of the rare labels into the first row of the table, by Newton's identities from their power sums:
+/// `q e_q = Σ_j (−1)^(j−1) p_j e_(q−j)`. Returns the largest value of each kind of them.
+#[inline(always)]
+fn rare_polynomial<const L: usize>(work: &mut SumWork, most: usize) -> [[f64; L]; 2] {
+    let mut power = [[0.0; L]; RARE[0].1];
+    let mut largest = [[0.0; L]; 2];
+    for ((rare, (_, terms)), largest) in work.rare.iter().zip(RARE).zip(&mut largest) {
+        for &at in rare {
+            let x = lanes::<L>(&work.x[at as usize * L..]);
+            let mut y = x;
+            for power in &mut power[..terms] {
+                *power = std::array::from_fn(|lane| power[lane] + y[lane]);
+                y = std::array::from_fn(|lane| y[lane] * x[lane]);
+            }
+            *largest = std::array::from_fn(|lane| if x[lane] > largest[lane] { x[lane] } else { largest[lane] });
+        }
+    }
+    let table = &mut work.table[..(most + 1) * L];
+    table.fill(0.0);
+    table[..L].fill(1.0);
+    for q in 1..=most {
+        let mut sum = [0.0; L];
+        for (j, power) in (1..=q).zip(&power) {
+            let sign = if j % 2 == 1 { 1.0 } else { -1.0 };
+            for lane in 0..L {
+                sum[lane] += sign * power[lane] * table[(q - j) * L + lane];
+            }
+        }
+        for lane in 0..L {
+            table[q * L + lane] = sum[lane] / q as f64;
+        }
+    }
+    largest
 }
 
 impl<'a> StarSum<'a> {
@@ -283,7 +365,8 @@ impl<'a> StarSum<'a> {
                     x[(1 << bit) + lane] = x[lane] * factor;
                 }
             }
-            total.iter_mut().zip(x).for_each(|(total, x)| *total += *x);
+            let x = lanes::<L>(x);
+            total = std::array::from_fn(|lane| total[lane] + x[lane]);
         }
         // each lane in its own unit, in which the first polynomial is r: the others then stay near 1
         let size = |lane: usize| (first + lane).count_ones() as usize;
@@ -296,35 +379,22 @@ impl<'a> StarSum<'a> {
         for x in work.x.chunks_exact_mut(L) {
             x.iter_mut().zip(&unit).for_each(|(x, unit)| *x *= unit);
         }
-        // polynomials of the first i labels, all orders, for every i
+        self.sort_by_odds::<L>(work, &unit, &left);
         let row = (most + 1) * L;
-        work.table.resize((n + 1) * row, 0.0);
-        work.table[..row].fill(0.0);
-        work.table[..L].fill(1.0);
-        for i in 0..n {
-            let (before, after) = work.table.split_at_mut((i + 1) * row);
-            let (before, after) = (&before[i * row..], &mut after[..row]);
-            let x: &[f64; L] = work.x[i * L..(i + 1) * L].try_into().expect("L values");
-            after[..L].copy_from_slice(&before[..L]);
-            for q in 1..=most {
-                let old: &[f64; L] = before[(q - 1) * L..q * L].try_into().expect("L values");
-                let same: &[f64; L] = before[q * L..(q + 1) * L].try_into().expect("L values");
-                let new: &mut [f64; L] = (&mut after[q * L..(q + 1) * L]).try_into().expect("L values");
-                for lane in 0..L {
-                    new[lane] = same[lane] + x[lane] * old[lane];
-                }
-            }
+        let mut done = self.polynomials::<L>(work, most, &left);
+        if done.is_none() && work.often.len() < n {
+            // a label is not as rare as it seemed: all of them one by one
+            work.rare.iter_mut().for_each(Vec::clear);
+            work.often.clear();
+            work.often.extend(0..n as u32);
+            done = self.polynomials::<L>(work, most, &left);
         }
+        let Some(e) = done.filter(|_| total.iter().zip(&left).all(|(x, left)| left.is_none() || x.is_finite())) else {
+            return false;
+        };
         let mut log_size = [f64::NEG_INFINITY; L];
-        let mut e = [1.0; L];
         for lane in 0..L {
             let Some(left) = left[lane] else { continue };
-            e[lane] = work.table[n * row + left * L + lane];
-            // the way back divides every polynomial by this one
-            let largest = (0..=left).fold(0.0, |a: f64, q| a.max(work.table[n * row + q * L + lane]));
-            if !(1e-250..1e250).contains(&e[lane]) || !total[lane].is_finite() || largest > 1e250 * e[lane] {
-                return false;
-            }
             let scale = if left > 0 { left as f64 * (top_score - unit[lane].ln()) } else { 0.0 };
             log_size[lane] = self.constant(scores, work, first + lane) + scale + e[lane].ln();
         }
@@ -340,42 +410,146 @@ impl<'a> StarSum<'a> {
             }
         }
         let width = star.len();
-        for i in (0..n).rev() {
-            let x: &[f64; L] = work.x[i * L..(i + 1) * L].try_into().expect("L values");
+        for (i, &at) in work.often.iter().enumerate().rev() {
+            let x = lanes::<L>(&work.x[at as usize * L..]);
             let before = &work.table[i * row..(i + 1) * row];
             let mut marginal = [0.0; L];
+            let mut here = lanes::<L>(&work.tail);
             for q in 0..most {
-                let head: &[f64; L] = before[q * L..(q + 1) * L].try_into().expect("L values");
-                let (here, next) = work.tail[q * L..].split_at_mut(L);
-                let next: &[f64; L] = next[..L].try_into().expect("L values");
-                let here: &mut [f64; L] = here.try_into().expect("L values");
-                for lane in 0..L {
-                    let up = x[lane] * next[lane];
-                    marginal[lane] += head[lane] * up;
-                    here[lane] += up;
-                }
+                let (head, next) = (lanes::<L>(&before[q * L..]), lanes::<L>(&work.tail[(q + 1) * L..]));
+                let up: [f64; L] = std::array::from_fn(|lane| x[lane] * next[lane]);
+                marginal = std::array::from_fn(|lane| marginal[lane] + head[lane] * up[lane]);
+                let new: [f64; L] = std::array::from_fn(|lane| here[lane] + up[lane]);
+                work.tail[q * L..(q + 1) * L].copy_from_slice(&new);
+                here = next;
             }
-            let label = work.free[i] as usize;
-            let all: f64 = marginal.iter().sum();
-            sums.marginals[label] += all;
-            if let Some(pairs) = &mut sums.pairs {
-                for (bit, &c) in work.open.iter().enumerate() {
-                    if bit >= low {
-                        if first >> bit & 1 == 1 {
-                            pairs[c * width + label] += all;
-                        }
-                        continue;
-                    }
-                    let some: f64 =
-                        marginal.iter().enumerate().filter(|(lane, _)| lane >> bit & 1 == 1).map(|(_, m)| m).sum();
-                    pairs[c * width + label] += some;
-                }
-            }
+            sums.add::<L>(&marginal, work.free[at as usize] as usize, (first, low), &work.open, width);
         }
+        self.add_rare::<L>((first, most, low), work, sums);
         for (lane, share) in share.into_iter().enumerate().filter(|(_, share)| *share > 0.0) {
             self.add_core(first + lane, share, work, sums);
         }
         true
+    }
+
+    /// Polynomials of the rare labels, then of these and the first i others, all orders up to `most`, for every i: the wanted one of all in each
+    /// configuration. Nothing where they leave the range of doubles, or where a label is not rare.
+    #[inline(always)]
+    fn polynomials<const L: usize>(
+        &self,
+        work: &mut SumWork,
+        most: usize,
+        left: &[Option<usize>; L],
+    ) -> Option<[f64; L]> {
+        let (row, m) = ((most + 1) * L, work.often.len());
+        work.table.resize((m + 1) * row, 0.0);
+        let largest_rare = rare_polynomial::<L>(work, most);
+        for (i, &at) in work.often.iter().enumerate() {
+            let (before, after) = work.table.split_at_mut((i + 1) * row);
+            let (before, after) = (&before[i * row..], &mut after[..row]);
+            let x = lanes::<L>(&work.x[at as usize * L..]);
+            let mut old = lanes::<L>(before);
+            after[..L].copy_from_slice(&old);
+            for (before, after) in before[L..row].chunks_exact(L).zip(after[L..].chunks_exact_mut(L)) {
+                let same = lanes::<L>(before);
+                let new: [f64; L] = std::array::from_fn(|lane| same[lane] + x[lane] * old[lane]);
+                after.copy_from_slice(&new);
+                old = same;
+            }
+        }
+        let last = &work.table[m * row..(m + 1) * row];
+        let mut e = [1.0; L];
+        for lane in 0..L {
+            let Some(left) = left[lane] else { continue };
+            e[lane] = last[left * L + lane];
+            // the way back divides every polynomial by this one
+            let largest = (0..=left).fold(0.0, |a: f64, q| a.max(last[q * L + lane]));
+            if !(1e-250..1e250).contains(&e[lane]) || largest > 1e250 * e[lane] {
+                return None;
+            }
+            // the odds of a label are at most its x times the ratio of the last two polynomials of all labels
+            let ratio = if left > 0 { last[(left - 1) * L + lane] / e[lane] } else { 0.0 };
+            if largest_rare.iter().zip(RARE).any(|(x, (most, _))| x[lane] * ratio > most) {
+                return None;
+            }
+        }
+        Some(e)
+    }
+
+    /// Which labels are multiplied out, and which are so rare in all configurations that power sums say enough of them.
+    ///
+    /// The odds of a label are about `x t`, where t is such that the odds of all make up the number of labels to choose; it is found for one
+    /// configuration, and stands in for that of the others.
+    #[inline(always)]
+    fn sort_by_odds<const L: usize>(&self, work: &mut SumWork, unit: &[f64; L], left: &[Option<usize>; L]) {
+        let n = work.free.len();
+        work.often.clear();
+        work.rare.iter_mut().for_each(Vec::clear);
+        let lane = (0..L).find(|&lane| left[lane].is_some_and(|left| left > 0 && left < n) && unit[lane].is_finite());
+        let Some(lane) = lane.filter(|_| n >= FEW) else {
+            work.often.extend(0..n as u32);
+            return;
+        };
+        work.lane.clear();
+        work.lane.extend(work.x.chunks_exact(L).take(n).map(|x| x[lane]));
+        let wanted = left[lane].unwrap_or(0) as f64;
+        let mut t = 1.0f64;
+        for _ in 0..8 {
+            let (mut sum, mut slope) = ([0.0; 4], [0.0; 4]);
+            for x in work.lane.chunks_exact(4) {
+                for (at, x) in x.iter().enumerate() {
+                    let stay = 1.0 / (1.0 + x * t);
+                    let take = 1.0 - stay;
+                    sum[at] += take;
+                    slope[at] += take * stay;
+                }
+            }
+            let (sum, slope) = (sum.iter().sum::<f64>(), slope.iter().sum::<f64>());
+            let step = ((wanted - sum) / slope.max(1e-300)).clamp(-4.0, 4.0);
+            t *= step.exp();
+            if step.abs() < 0.3 {
+                break;
+            }
+        }
+        let [near, far] = RARE.map(|(odds, _)| MARGIN * odds / t);
+        for (at, x) in (0u32..).zip(work.x.chunks_exact(L).take(n)) {
+            let most = x.iter().fold(0.0f64, |most, &x| if x > most { x } else { most });
+            match most {
+                most if most <= far => work.rare[1].push(at),
+                most if most <= near => work.rare[0].push(at),
+                _ => work.often.push(at),
+            }
+        }
+    }
+
+    /// The marginals of rare labels: a label with `x` is in a set with weight `Σ_l (−1)^(l−1) x^l c_l`, where c_l is the weight of l places that
+    /// all labels leave.
+    #[inline(always)]
+    fn add_rare<const L: usize>(&self, (first, most, low): (usize, usize, usize), work: &SumWork, sums: &mut Sums) {
+        if work.rare.iter().all(Vec::is_empty) {
+            return;
+        }
+        let mut c = [[0.0; L]; RARE[0].1];
+        for (l, c) in (1..).zip(&mut c) {
+            for q in l..=most {
+                for lane in 0..L {
+                    c[lane] += work.tail[q * L + lane] * work.table[(q - l) * L + lane];
+                }
+            }
+            if l % 2 == 0 {
+                c.iter_mut().for_each(|c| *c = -*c);
+            }
+        }
+        for (rare, (_, terms)) in work.rare.iter().zip(RARE) {
+            for &at in rare {
+                let x = lanes::<L>(&work.x[at as usize * L..]);
+                let mut marginal = [0.0; L];
+                for c in c[..terms].iter().rev() {
+                    marginal = std::array::from_fn(|lane| (marginal[lane] + c[lane]) * x[lane]);
+                }
+                sums.add::<L>(&marginal, work.free[at as usize] as usize, (first, low), &work.open, self.star.len());
+            }
+        }
     }
 
     /// Counts a configuration for its own labels.
