@@ -283,9 +283,9 @@ impl Show for Match {
         }
         if let (true, Some(chosen)) = (facts.method == "matchmap", &facts.chosen) {
             // what was fitted, and what was changed afterwards
-            let measure: Metric = chosen.metric.parse()?;
-            let null = if model.null.is_some() && !measure.of_probabilities() {
-                format!("staying unmatched was moved for {measure}, and ")
+            let of_probabilities = chosen.metric.parse().is_ok_and(Metric::of_probabilities);
+            let null = if model.null.is_some() && !of_probabilities {
+                format!("staying unmatched was moved for {}, and ", chosen.metric)
             } else {
                 String::new()
             };

@@ -1,7 +1,7 @@
 //! Metrics of matchings.
 
 use super::calibration::Calibration;
-use super::{Evaluation, Kind, Metric, transposed};
+use super::{Evaluation, Kind, Metric, own, transposed};
 use crate::data::{MatchSet, Problem, Truth};
 use crate::error::{Error, Result};
 
@@ -124,7 +124,8 @@ pub fn evaluate_matches(set: &MatchSet, units: &[u32], said: &[SaidMatches], met
         }
     }
     let one = |(&p, said): (&u32, &SaidMatches)| measure(set.problem(p as usize), said, metrics);
-    let (rows, calibration): (Vec<_>, Vec<_>) = units.iter().zip(said).map(one).unzip();
+    let measured: Result<Vec<_>> = units.iter().zip(said).map(one).collect();
+    let (rows, calibration): (Vec<_>, Vec<_>) = measured?.into_iter().unzip();
     let mut result = transposed(metrics, rows);
     result.items = units.iter().zip(said).map(|(&p, said)| Tally::all(set.problem(p as usize), said)).collect();
     if said.iter().all(|said| said.probabilities.is_some()) {
@@ -137,7 +138,18 @@ fn is_blank(problem: &Problem) -> bool {
     problem.truth.iter().all(|&truth| truth == Truth::Unknown)
 }
 
-fn measure(problem: &Problem, said: &SaidMatches, metrics: &[Metric]) -> (Vec<Option<f64>>, Calibration) {
+/// Of the edges of which it is known whether they are right: that, and whether they are matched.
+fn known(problem: &Problem, said: &SaidMatches) -> (Vec<f64>, Vec<f64>) {
+    let mut matched = vec![0.0; problem.truth.len()];
+    said.edges.iter().for_each(|&e| matched[e as usize] = 1.0);
+    let told = problem.truth.iter().zip(matched).filter(|(truth, _)| **truth != Truth::Unknown);
+    told.map(|(&truth, matched)| (f64::from(u8::from(truth == Truth::Yes)), matched)).unzip()
+}
+
+/// The values of one problem, and its probabilities beside what is so.
+type Measured = (Vec<Option<f64>>, Calibration);
+
+fn measure(problem: &Problem, said: &SaidMatches, metrics: &[Metric]) -> Result<Measured> {
     let mut calibration = Calibration::default();
     for (&p, &truth) in said.probabilities.iter().flatten().zip(&problem.truth) {
         if p > LEAST && truth != Truth::Unknown {
@@ -145,15 +157,20 @@ fn measure(problem: &Problem, said: &SaidMatches, metrics: &[Metric]) -> (Vec<Op
         }
     }
     if is_blank(problem) {
-        return (vec![None; metrics.len()], calibration);
+        return Ok((vec![None; metrics.len()], calibration));
     }
     let items = Tally::all(problem, said);
     let value = |metric: &Metric| match metric.kind {
-        Kind::Nll => said.nll,
-        Kind::Ece => Some(calibration.error()),
-        _ => Tally::of(metric, &items), // nothing of one that is not of matches: refused before
+        Kind::Nll => Ok(said.nll),
+        Kind::Ece => Ok(Some(calibration.error())),
+        Kind::Own(id) => {
+            let (truth, matched) = known(problem, said);
+            own::value(id, &truth, &matched)
+        }
+        _ => Ok(Tally::of(metric, &items)), // nothing of one that is not of matches: refused before
     };
-    (metrics.iter().map(value).collect(), calibration)
+    let values: Result<Vec<Option<f64>>> = metrics.iter().map(value).collect();
+    Ok((values?, calibration))
 }
 
 /// The item of the lesser side, left where both are as large, that an edge of a problem is of, and how many there are.

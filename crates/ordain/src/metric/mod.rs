@@ -6,11 +6,13 @@
 pub mod calibration;
 mod labels;
 mod matches;
+mod own;
 mod rank;
 pub mod stats;
 
 pub use labels::{LabelScores, evaluate_labels};
 pub use matches::{SaidMatches, evaluate_matches};
+pub use own::Own;
 pub use rank::Query;
 
 use crate::data::RankSet;
@@ -67,6 +69,8 @@ pub enum Kind {
     Nll,
     /// Expected calibration error of the probabilities of edges, over all problems together.
     Ece,
+    /// A function of the caller's, by its number among all that are alive: see [`Own`].
+    Own(u32),
 }
 
 /// A metric, with its cut-off where it has one; written `ndcg@10`.
@@ -123,6 +127,9 @@ const ROWS: &[Row] = &[
     Row { name: "ece", kind: Kind::Ece, cut: Cut::Not, better: Better::Less, tasks: MATCHES },
 ];
 
+/// What is said of every metric that a caller brings.
+const OWN: &Row = &Row { name: "own", kind: Kind::Own(0), cut: Cut::Not, better: Better::More, tasks: EVERY };
+
 #[derive(Clone, Copy, PartialEq)]
 enum Better {
     More,
@@ -138,7 +145,10 @@ enum Cut {
 
 impl Metric {
     fn row(self) -> &'static Row {
-        ROWS.iter().find(|row| row.kind == self.kind).expect("every kind has a row")
+        match self.kind {
+            Kind::Own(_) => OWN,
+            kind => ROWS.iter().find(|row| row.kind == kind).expect("every kind has a row"),
+        }
     }
 
     /// Whether less is better.
@@ -218,6 +228,9 @@ impl Metric {
 
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if let Kind::Own(id) = self.kind {
+            return f.write_str(&own::written(id));
+        }
         let name = self.row().name;
         match self.k {
             Some(k) => write!(f, "{name}@{k}"),
@@ -235,6 +248,7 @@ impl FromStr for Metric {
     /// # Ok::<(), ordain::Error>(())
     /// ```
     fn from_str(text: &str) -> Result<Self> {
+        own::refuse_text(text)?;
         let lower = text.to_lowercase();
         let (name, k) = match lower.split_once('@') {
             Some((name, k)) => (name, Some(k)),

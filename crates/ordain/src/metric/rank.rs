@@ -3,7 +3,7 @@
 //! A ranking is a row of groups: documents whose order is known are groups of one, tied documents share a group when
 //! ties are averaged. Every metric is the exact mean over the orders inside the groups (McSherry and Najork 2008).
 
-use super::{Convention, Discount, Empty, Gain, Kind, Metric, Short, Ties};
+use super::{Convention, Discount, Empty, Gain, Kind, Metric, Short, Ties, own};
 use crate::error::{Error, Result, Way};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -154,6 +154,7 @@ impl Query<'_> {
                 }
             }
             Kind::Kendall => self.kendall(by).or(empty(true)),
+            Kind::Own(id) => own::value(id, self.grades, self.scores)?,
             Kind::RankLoss
             | Kind::Coverage
             | Kind::Hamming
