@@ -9,6 +9,7 @@ pub mod auto;
 mod coordinates;
 mod kernels;
 pub mod matching;
+mod monotone;
 pub mod rank;
 mod registry;
 mod settings;

@@ -175,3 +175,15 @@ pub(super) fn serves(name: &str, given: bool, serves: bool, with: &str, found: &
         false => Ok(()),
     }
 }
+
+/// Names between semicolons; none of `none`.
+pub(super) fn names(value: &str) -> impl Iterator<Item = String> {
+    let value = if value == "none" { "" } else { value };
+    value
+        .split(';')
+        .map(str::trim_ascii)
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect::<Vec<_>>()
+        .into_iter()
+}

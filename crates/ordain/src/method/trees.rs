@@ -1,6 +1,7 @@
 //! What can be set of trees, and what all tasks do with them.
 
-use super::settings::{count, one_of, positive, serves, shown};
+use super::monotone::{self, MONOTONE};
+use super::settings::{count, names, one_of, positive, serves, shown};
 use super::{Choice, Positive};
 use crate::data::Columns;
 use crate::data::transform::Transform;
@@ -23,6 +24,9 @@ pub enum Scorer {
     /// Weights, and trees on top if held-out units are worth more with them by a standard error.
     Auto,
 }
+
+/// What serves settings of trees.
+const TREES: &str = "trees (scorer=trees, linear+trees or auto)";
 
 const SCORERS: [(&str, Scorer); 4] = [
     ("linear", Scorer::Linear),
@@ -138,12 +142,7 @@ impl Trees {
             default: "0.5",
             help: "with trees: the share of columns that each tree sees",
         },
-        Setting {
-            name: "monotone",
-            range: "none or columns, as in +bm25;-age",
-            default: "none",
-            help: "with trees: columns that their score may only rise with (+) or fall with (-)",
-        },
+        MONOTONE,
         Setting {
             name: "categories",
             range: "none or columns, as in brand;shop",
@@ -177,7 +176,7 @@ impl Trees {
             "least_rows" => self.least_rows = count(name, value)?,
             "unit_share" => self.unit_share = share(name, value)?,
             "column_share" => self.column_share = share(name, value)?,
-            "monotone" => self.monotone = names(value).map(|word| signed(&word)).collect::<Result<_>>()?,
+            "monotone" => self.monotone = monotone::read(value)?,
             "categories" => self.categories = names(value).collect(),
             _ => return Ok(false),
         }
@@ -195,10 +194,7 @@ impl Trees {
             "least_rows" => Some(self.least_rows.to_string()),
             "unit_share" => Some(self.unit_share.get().to_string()),
             "column_share" => Some(self.column_share.get().to_string()),
-            "monotone" => {
-                let sign = |way: i8| if way > 0 { '+' } else { '-' };
-                Some(listed(self.monotone.iter().map(|(name, way)| format!("{}{name}", sign(*way))).collect()))
-            }
+            "monotone" => Some(monotone::written(&self.monotone)),
             "categories" => Some(listed(self.categories.clone())),
             _ => None,
         }
@@ -206,10 +202,16 @@ impl Trees {
 
     /// Refuses what makes no sense, or serves nothing without trees.
     pub(in crate::method) fn check(&self) -> Result<()> {
+        serves("monotone", !self.monotone.is_empty(), self.grows(), TREES, "scorer=linear")?;
+        self.check_beside_signs()
+    }
+
+    /// The same of a method whose weights keep signs too.
+    pub(in crate::method) fn check_beside_signs(&self) -> Result<()> {
         let usual = Self::default();
-        for setting in &Self::SETTINGS[1..] {
+        for setting in Self::SETTINGS[1..].iter().filter(|setting| setting.name != MONOTONE.name) {
             let given = self.get(setting.name) != usual.get(setting.name);
-            serves(setting.name, given, self.grows(), "trees (scorer=trees, linear+trees or auto)", "scorer=linear")?;
+            serves(setting.name, given, self.grows(), TREES, "scorer=linear")?;
         }
         let wrong = |name: &str, expected: &str, found: String| {
             Err(Error::Setting { name: name.into(), expected: expected.into(), found })
@@ -254,11 +256,11 @@ impl Trees {
             all.insert("least_rows".into(), self.least_rows.into());
             all.insert("unit_share".into(), self.unit_share.get().into());
             all.insert("column_share".into(), self.column_share.get().into());
-            let usual = Self::default();
-            for name in ["monotone", "categories"] {
-                if self.get(name) != usual.get(name) {
-                    all.extend(self.get(name).map(|value| (name.to_owned(), value.into())));
-                }
+        }
+        let usual = Self::default();
+        for name in ["monotone", "categories"] {
+            if self.get(name) != usual.get(name) {
+                all.extend(self.get(name).map(|value| (name.to_owned(), value.into())));
             }
         }
         all
@@ -283,17 +285,7 @@ impl Trees {
 
     /// How trees of so many leaves are added; `judged` says whether their number is chosen.
     pub(in crate::method) fn boost(&self, leaves: usize, judged: bool, columns: &Columns, seed: u64) -> Result<Boost> {
-        let place = |name: &String| {
-            let at = columns.names.iter().position(|own| own == name);
-            at.ok_or_else(|| Error::unknown("column", name, columns.names.iter().map(String::as_str)))
-        };
-        let mut monotone = vec![];
-        if !self.monotone.is_empty() {
-            monotone = vec![0; columns.names.len()];
-            for (name, way) in &self.monotone {
-                monotone[place(name)?] = *way;
-            }
-        }
+        let monotone = self.signs(columns)?;
         let rounds = match self.rounds {
             Choice::Set(rounds) => rounds,
             Choice::Auto if judged => MOST_ROUNDS,
@@ -310,6 +302,11 @@ impl Trees {
             monotone,
         };
         Ok(Boost { rounds, rate: self.rate.get(), share: self.unit_share.get(), patience, growth, seed })
+    }
+
+    /// The sign of what each column adds to a score; nothing where none has one.
+    pub(in crate::method) fn signs(&self, columns: &Columns) -> Result<Vec<i8>> {
+        monotone::signs(&self.monotone, columns)
     }
 
     /// The transform of columns: none for trees alone, which a monotone map does not change. Trees beside weights see
@@ -362,33 +359,6 @@ pub(in crate::method) fn paired([before, after]: &[Vec<f64>; 2]) -> Option<(f64,
     let mean = differences().sum::<f64>() / n;
     let spread = differences().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
     Some((mean, (spread / n).sqrt()))
-}
-
-/// Names between semicolons; none of `none`.
-fn names(value: &str) -> impl Iterator<Item = String> {
-    let value = if value == "none" { "" } else { value };
-    value
-        .split(';')
-        .map(str::trim_ascii)
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
-        .collect::<Vec<_>>()
-        .into_iter()
-}
-
-/// A name with the way of its score.
-fn signed(word: &str) -> Result<(String, i8)> {
-    let wrong = || Error::Setting {
-        name: "monotone".into(),
-        expected: "a sign before each column, as in +bm25;-age".into(),
-        found: word.into(),
-    };
-    let (way, name) = match (word.strip_prefix('+'), word.strip_prefix('-')) {
-        (Some(name), _) => (1, name),
-        (_, Some(name)) => (-1, name),
-        _ => return Err(wrong()),
-    };
-    if name.is_empty() { Err(wrong()) } else { Ok((name.to_owned(), way)) }
 }
 
 /// A whole number above 0, or `auto`.

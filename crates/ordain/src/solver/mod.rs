@@ -10,6 +10,7 @@ pub mod lbfgs;
 pub mod newton;
 mod past;
 pub mod run;
+pub mod signed;
 pub mod stages;
 
 use crate::error::Result;

@@ -1,5 +1,6 @@
 //! The exponential family over matchings, by maximum a posteriori.
 
+use crate::data::Columns;
 use crate::data::scale::Scale;
 use crate::data::transform::Transform;
 use crate::error::{Error, Result};
@@ -13,6 +14,7 @@ use crate::method::{Choice, Match, Positive, Trees};
 use crate::risk::Empirical;
 use crate::solver::lbfgs::Lbfgs;
 use crate::solver::run::{Report, Watch, run};
+use crate::solver::signed::Signed;
 use crate::structure::matching::{Engine, engine};
 use crate::surrogate::matching::{Case, FrozenLikelihood, MatchLikelihood};
 use crate::task::{About, Method, Setting};
@@ -140,6 +142,12 @@ impl MatchMap {
         let weight = vec![1.0 / stage.cases.len() as f64; stage.cases.len()];
         let mut risk = Empirical::new(stage.scorer, &loss, weight).stopped_by(watch.stop);
         let (lambda, tol) = (stage.lambda, self.tol.get() * if stage.choosing { LOOSE } else { 1.0 });
+        if !stage.signs.is_empty() {
+            let start = from.map_or_else(|| vec![0.0; stage.scorer.dim()], |from| from.theta);
+            let mut solver = Signed::new(&mut risk, stage.signs, lambda, tol, &start)?;
+            let report = run(&mut solver, self.max_iter, 0, watch)?;
+            return Ok(Descent { theta: solver.theta().to_vec(), at_zero: None, report });
+        }
         let mut solver = match from {
             None => Lbfgs::new(&mut risk, lambda, tol, vec![0.0; stage.scorer.dim()])?,
             Some(from) => Lbfgs::at(&mut risk, lambda, tol, from.theta, from.at_zero)?,
@@ -155,10 +163,18 @@ impl MatchMap {
         for round in 0..ROUNDS {
             let loss = freeze(stage, engine, &at.theta, round as u64)?;
             let mut risk = Empirical::new(stage.scorer, &loss, weight.clone()).stopped_by(watch.stop);
-            let mut solver = Lbfgs::at(&mut risk, stage.lambda, self.tol.get(), at.theta.clone(), at.at_zero)?;
-            let report = run(&mut solver, self.max_iter.min(STEPS), 0, watch)?;
-            let way: Vec<f64> = solver.theta().iter().zip(&at.theta).map(|(new, old)| new - old).collect();
-            at.theta = solver.theta().to_vec();
+            let (tol, steps) = (self.tol.get(), self.max_iter.min(STEPS));
+            let (theta, report) = if stage.signs.is_empty() {
+                let mut solver = Lbfgs::at(&mut risk, stage.lambda, tol, at.theta.clone(), at.at_zero)?;
+                let report = run(&mut solver, steps, 0, watch)?;
+                (solver.theta().to_vec(), report)
+            } else {
+                let mut solver = Signed::new(&mut risk, stage.signs, stage.lambda, tol, &at.theta)?;
+                let report = run(&mut solver, steps, 0, watch)?;
+                (solver.theta().to_vec(), report)
+            };
+            let way: Vec<f64> = theta.iter().zip(&at.theta).map(|(new, old)| new - old).collect();
+            at.theta = theta;
             at.report = Report { iterations: at.report.iterations + report.iterations, ..report };
             if report.stop == Stop::Interrupted {
                 break;
@@ -224,7 +240,8 @@ impl Method<Match> for MatchMap {
 
     /// Refuses settings that no text could have given.
     fn check(&self) -> Result<()> {
-        self.trees.check()?;
+        self.trees.check_beside_signs()?;
+        serves("monotone", !self.trees.monotone.is_empty(), self.kernel.is_linear(), "kernel=linear", "a kernel")?;
         self.trees.check_transform(self.transform)?;
         serves("scorer", self.trees.grows(), self.kernel.is_linear(), "kernel=linear", "a kernel")?;
         above_0("max_iter", self.max_iter)?;
@@ -315,6 +332,10 @@ impl Learner for MatchMap {
             .into_iter()
             .chain(self.trees.used()),
         )
+    }
+
+    fn signs(&self, columns: &Columns) -> Result<Vec<i8>> {
+        self.trees.signs(columns)
     }
 
     fn trees(&self) -> Option<&Trees> {

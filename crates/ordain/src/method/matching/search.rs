@@ -2,7 +2,7 @@
 //! temperature, and the last fit.
 
 use crate::data::scale::{Scale, Scaling};
-use crate::data::{MatchSet, Truth, split};
+use crate::data::{Columns, MatchSet, Truth, split};
 use crate::error::{Error, Result};
 use crate::kernel::Form;
 use crate::method::kernels::{KernelBy, KernelChoice, Shape};
@@ -215,6 +215,8 @@ pub(in crate::method) struct Stage<'a> {
     pub(in crate::method) seed: u64,
     /// Whether the fit only serves a choice, and what is slow may be left out.
     pub(in crate::method) choosing: bool,
+    /// The sign that the weight of each column keeps; nothing where none does.
+    pub(in crate::method) signs: &'a [i8],
 }
 
 impl Stage<'_> {
@@ -260,6 +262,10 @@ pub(in crate::method) trait Learner: Method<Match> {
     fn used(&self) -> Map<String, Value>;
     /// Fits at one λ, from zero or from another fit.
     fn solve(&self, stage: &Stage, from: Option<Start>, watch: &Watch) -> Result<Solved>;
+    /// The sign that the weight of each column keeps; nothing where none does.
+    fn signs(&self, _columns: &Columns) -> Result<Vec<i8>> {
+        Ok(vec![])
+    }
     /// How trees are set, of a method whose loss they can lower.
     fn trees(&self) -> Option<&Trees> {
         None
@@ -639,7 +645,8 @@ impl<L: Learner> Search<'_, L> {
     ) -> Result<Outcome> {
         let (set, data) = (self.data.set, self.data);
         let edges = space.edges(set, units, self.learner.null());
-        let stage = Stage { scorer: &edges, cases, lambda, seed: data.seed, choosing };
+        let signs = self.learner.signs(&set.columns)?;
+        let stage = Stage { scorer: &edges, cases, lambda, seed: data.seed, choosing, signs: &signs };
         let Solved { theta, at_zero, report, sums } = self.learner.solve(&stage, from, self.watch)?;
         let d = space.dim(set);
         let matcher = Matcher {

@@ -1,8 +1,10 @@
 //! ListNet: the cross-entropy of top-one probabilities.
 
+use crate::data::Columns;
 use crate::data::scale::Scale;
 use crate::data::transform::Transform;
 use crate::error::{Error, Result};
+use crate::method::monotone::{self, MONOTONE};
 use crate::method::rank::exportable::{EXPORTABLE, Exportable};
 use crate::method::rank::search::{Choices, Drawn, Learner, Problem, Solved, Start, lbfgs, mean_risk, searched};
 use crate::method::rank::shards::{Spread, Whole};
@@ -31,7 +33,7 @@ use std::sync::atomic::AtomicBool;
 /// assert_eq!(fitted.model.scores(&fitted.model.prepare(&set)?)?.len(), set.rows());
 /// # Ok::<(), ordain::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ListNet {
     /// Strength of the ridge.
     pub lambda: Choice<Positive>,
@@ -45,6 +47,8 @@ pub struct ListNet {
     pub max_iter: usize,
     /// The norm of the gradient at which a fit stops, relative to the one at zero.
     pub tol: Positive,
+    /// Columns that a score may only rise with (+1) or fall with (−1), by name.
+    pub monotone: Vec<(String, i8)>,
 }
 
 impl Default for ListNet {
@@ -56,6 +60,7 @@ impl Default for ListNet {
             exportable: Exportable::No,
             max_iter: 1000,
             tol: Positive(1e-5),
+            monotone: vec![],
         }
     }
 }
@@ -74,6 +79,7 @@ impl ListNet {
         ridge("strength of the ridge: auto by validation (else 0.1); c=1/lambda is accepted too"),
         steps("1000", "the most steps of one fit"),
         accuracy("1e-5", "the norm of the gradient at which a fit stops, relative to the one at zero"),
+        MONOTONE,
     ];
 }
 
@@ -95,16 +101,25 @@ impl Method<Rank> for ListNet {
     }
 
     fn get(&self, name: &str) -> Option<String> {
-        if name == "exportable" {
-            return Some(name_of(&self.exportable, &EXPORTABLE).into());
+        match name {
+            "exportable" => return Some(name_of(&self.exportable, &EXPORTABLE).into()),
+            "monotone" => return Some(monotone::written(&self.monotone)),
+            _ => {}
         }
         settings::common(name, self.transform, &self.scale, &self.lambda, self.max_iter, self.tol)
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        if name == "exportable" {
-            self.exportable = one_of("exportable", value, &EXPORTABLE)?;
-            return Ok(());
+        match name {
+            "exportable" => {
+                self.exportable = one_of("exportable", value, &EXPORTABLE)?;
+                return Ok(());
+            }
+            "monotone" => {
+                self.monotone = monotone::read(value)?;
+                return Ok(());
+            }
+            _ => {}
         }
         let Self { transform, scale, lambda, max_iter, tol, .. } = self;
         Common { transform, scale, lambda, max_iter, tol }.set(name, value).map(drop)
@@ -191,6 +206,13 @@ impl Learner for ListNet {
         let mut all =
             Map::from_iter([("max_iter".into(), self.max_iter.into()), ("tol".into(), self.tol.get().into())]);
         all.extend(self.exportable.written());
+        if !self.monotone.is_empty() {
+            all.insert("monotone".into(), monotone::written(&self.monotone).into());
+        }
         all
+    }
+
+    fn signs(&self, columns: &Columns) -> Result<Vec<i8>> {
+        monotone::signs(&self.monotone, columns)
     }
 }

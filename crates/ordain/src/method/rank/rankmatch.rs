@@ -1,5 +1,6 @@
 //! RankMatch: the exponential family over orders, on whole lists or on the paper's subsets.
 
+use crate::data::Columns;
 use crate::data::scale::Scale;
 use crate::data::transform::Transform;
 use crate::error::{Error, Result};
@@ -223,7 +224,7 @@ impl Method<Rank> for RankMatch {
                 found: self.places.to_string(),
             });
         }
-        self.trees.check()?;
+        self.trees.check_beside_signs()?;
         self.trees.check_transform(self.transform)?;
         serves("scorer", self.trees.grows(), self.subset == Subset::Full, "whole lists (subset=full)", "subsets")?;
         lists::check(self.subset, self.draws)
@@ -354,4 +355,8 @@ impl Learner for RankMatch {
         // a subset says nothing about the places of a whole list
         if self.subset == Subset::Full { self.lists().place_values() } else { vec![] }
     }
+    fn signs(&self, columns: &Columns) -> Result<Vec<i8>> {
+        self.trees.signs(columns)
+    }
+
 }

@@ -1,8 +1,8 @@
 //! RankSVM: the squared or the plain hinge over all pairs of different grades within a query; linear, or with a kernel.
 
-use crate::data::RankSet;
 use crate::data::scale::Scale;
 use crate::data::transform::Transform;
+use crate::data::{Columns, RankSet};
 use crate::error::{Error, Result};
 use crate::kernel::Form;
 use crate::method::kernels::Shape;
@@ -12,7 +12,7 @@ use crate::method::rank::core_documents::{self, Choose, CoreFit, Fitting};
 use crate::method::rank::exportable::{EXPORTABLE, Exportable};
 use crate::method::rank::hinge::{self, HingeFit, Steps};
 use crate::method::rank::kernel_search::{self, KernelChoices, KernelFit, KernelLearner, KernelProblem, Kernels};
-use crate::method::rank::search::{Choices, Drawn, Learner, Point, Problem, Solved, Start, fit};
+use crate::method::rank::search::{Choices, Drawn, Learner, Point, Problem, Solved, Start, fit, signed};
 use crate::method::rank::shards::{Spread, Whole, alone};
 use crate::method::settings::{
     self, Common, SCALE, TRANSFORM, above_0, accuracy, count, name_of, one_of, ridge, serves, shown, steps,
@@ -327,7 +327,10 @@ impl Method<Rank> for RankSvm {
             above_0("documents", 0)?;
         }
         let kernel = !self.is_linear();
-        self.trees.check()?;
+        self.trees.check_beside_signs()?;
+        let signed = !self.trees.monotone.is_empty();
+        serves("monotone", signed, !kernel, "kernel=linear and blocks=false", "a kernel or blocks")?;
+        serves("monotone", signed, !self.hinge(), "the squared hinge (loss=logistic)", "loss=hinge")?;
         self.trees.check_transform(self.transform)?;
         serves("loss=hinge", self.hinge(), !self.trees.grows(), "scorer=linear", "trees")?;
         let grown = !matches!(self.loss, PairLoss::Logistic | PairLoss::Hinge);
@@ -538,6 +541,9 @@ impl Learner for RankSvm {
         let report = run(&mut newton, self.max_iter, 0, watch)?;
         Ok(Solved { theta: newton.theta().to_vec(), report, carry: newton.into_memory(), state: None })
     }
+        if !from.signs.is_empty() {
+            return signed(risk, lambda, (self.tol.get(), self.max_iter), (&from.theta, &from.signs), watch);
+        }
 
     fn settled(&self, at: Point) -> Self {
         Self { weight: at.weight.map_or(self.weight, Choice::Set), ..self.clone() }
@@ -555,14 +561,18 @@ impl Learner for RankSvm {
         }
         if self.trees.grows() {
             all.insert("loss".into(), name_of(&self.loss, &LOSSES).into());
-            all.append(&mut self.trees.used());
         }
         all
     }
 }
 
+        all.append(&mut self.trees.used());
 impl Spread for RankSvm {
     type Loss = PairHinge;
+
+    fn signs(&self, columns: &Columns) -> Result<Vec<i8>> {
+        self.trees.signs(columns)
+    }
 
     fn kind(&self) -> &'static str {
         "pair"

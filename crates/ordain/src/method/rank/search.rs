@@ -2,7 +2,7 @@
 //! from where an interrupted fit stopped.
 
 use crate::data::scale::{Scale, Scaling};
-use crate::data::{Preferences, RankSet};
+use crate::data::{Columns, Preferences, RankSet};
 use crate::error::{Error, Result};
 use crate::method::rank::exportable::Exportable;
 use crate::method::rank::race;
@@ -15,6 +15,7 @@ use crate::scorer::rows::Rows;
 use crate::solver::bundle::Bundle;
 use crate::solver::lbfgs::Lbfgs;
 use crate::solver::run::{Report, Watch, run};
+use crate::solver::signed::Signed;
 use crate::task::{Chosen, Facts, Fitted, Inputs, Journal, Method, Rounds, Training, both};
 use crate::traits::{Risk, Solver, State, Stop, Surrogate};
 use serde_json::{Map, Value};
@@ -100,6 +101,10 @@ pub(in crate::method) trait Learner: Method<Rank> {
     fn digest(&self, set: &RankSet) -> Result<String> {
         Ok(set.digest())
     }
+    /// The sign that each parameter keeps, in the order of the columns; nothing where none does.
+    fn signs(&self, _columns: &Columns) -> Result<Vec<i8>> {
+        Ok(vec![])
+    }
     /// The parameters of a ranker, for these examples.
     fn parameters(&self, ranker: &Ranker, _examples: &Self::Examples) -> Vec<f64> {
         ranker.score.weights().to_vec()
@@ -159,6 +164,9 @@ pub(in crate::method) fn lbfgs(
     let mut before = 0;
     if let Some((state, iterations)) = &from.state {
         solver.restore(state)?;
+    if !from.signs.is_empty() {
+        return signed(risk, lambda, (tol, max_iter), (&from.theta, &from.signs), watch);
+    }
         before = *iterations;
     }
     let report = run(&mut solver, max_iter, before, watch)?;
@@ -170,6 +178,19 @@ pub(in crate::method) fn lbfgs(
 pub(in crate::method) fn bundle(
     risk: &mut dyn Risk,
     lambda: f64,
+/// A fit some of whose parameters keep a sign.
+pub(in crate::method) fn signed<C: Default>(
+    risk: &mut dyn Risk,
+    lambda: f64,
+    (tol, max_iter): (f64, usize),
+    (theta, signs): (&[f64], &[i8]),
+    watch: &Watch,
+) -> Result<Solved<C>> {
+    let mut solver = Signed::new(risk, signs, lambda, tol, theta)?;
+    let report = run(&mut solver, max_iter, 0, watch)?;
+    Ok(Solved { theta: solver.theta().to_vec(), report, carry: C::default(), state: None })
+}
+
     (tol, max_iter): (f64, usize),
     from: Start<()>,
     watch: &Watch,
@@ -214,6 +235,8 @@ pub(in crate::method) struct Start<C> {
 
 /// What a fit came to.
 pub(in crate::method) struct Solved<C> {
+    /// The sign that each parameter keeps; nothing where none does.
+    pub(in crate::method) signs: Vec<i8>,
     pub(in crate::method) theta: Vec<f64>,
     pub(in crate::method) report: Report,
     pub(in crate::method) carry: C,
@@ -460,7 +483,7 @@ impl<'a, L: Learner> Search<'a, L> {
         let scaling = learner.scaling(at.scale, set, units)?;
         let rows = Rows::new(set, &drawn.units, &scaling);
         let dim = self.learner.dim(set.features.cols(), &drawn.examples);
-        let start = start.unwrap_or_else(|| self.learner.begin(dim, &drawn.examples));
+        let start = start.unwrap_or_else(|| self.begin(dim, drawn));
         let problem = Problem { rows: &rows, drawn, lambda: at.lambda };
         let solved = self.solve(&learner, &problem, start, L::Carry::default())?;
         let ranker = self.ranker(solved.theta, drawn, at.scale, &scaling);
@@ -478,7 +501,8 @@ impl<'a, L: Learner> Search<'a, L> {
         if let Some((theta, report)) = self.journal.replay() {
             return Ok(Solved { theta, report, carry, state: None });
         }
-        let start = Start { theta, carry, state: self.journal.partial() };
+        let signs = learner.signs(&self.data.set.columns)?;
+        let start = Start { theta, carry, state: self.journal.partial(), signs };
         let solved = learner.solve(problem, start, self.watch)?;
         // a fit that was interrupted and cannot be saved is made anew
         if solved.report.stop != Stop::Interrupted || solved.state.is_some() {

@@ -127,7 +127,7 @@ impl Documents {
             Some(state) if self.by_score() && size(&state) == columns => (Some(state), None),
             state => (None, state),
         };
-        let start = |theta: &[f64], state| Start { theta: theta.to_vec(), carry: (), state };
+        let start = |theta: &[f64], state| Start { theta: theta.to_vec(), carry: (), state, signs: vec![] };
         let mut first = vec![];
         if self.by_score() {
             let from = start(&theta[columns + width..], of_first);

@@ -4,10 +4,10 @@ use super::order::{self, TOGETHER};
 use super::shard::{distinct, refuse};
 use super::wire::{Lesson, Question, Said, What, bits, nodes, pack, pack_transforms, set_bits, torn, unpack};
 use super::{Cluster, Spread, Whole};
-use crate::data::RankSet;
 use crate::data::ranges::Ranges;
 use crate::data::scale::{Affine, Parts, Scale, Scaling};
 use crate::data::transform::{Look, SENT, Transform, Transforms, of_values};
+use crate::data::{Columns, RankSet};
 use crate::error::Result;
 use crate::matrix::runs::{self, Run};
 use crate::matrix::{finite, mirror};
@@ -359,6 +359,10 @@ impl<L: Spread> Learner for Away<L> {
 
     fn used(&self) -> Map<String, Value> {
         self.inner.used()
+    }
+
+    fn signs(&self, columns: &Columns) -> Result<Vec<i8>> {
+        self.inner.signs(columns)
     }
 
     fn settled(&self, at: Point) -> Self {
