@@ -151,6 +151,10 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
     fn takes_preferences(&self) -> bool {
         false
     }
+    /// Whether a fit can start from the parameters of a model.
+    fn takes_init(&self) -> bool {
+        false
+    }
     /// How columns are transformed before anything is learned from them.
     fn transform(&self) -> Transform;
     /// Columns that hold categories, which are never transformed.
@@ -212,10 +216,12 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
         checked(self, data)?;
         let steps = Steps::learn(data.set, data.train)?;
         if steps.is_empty() {
+            data.refuse_other_columns(data.set)?;
             return fit_numbers(self, data, &(0..0), watch);
         }
         let mut set = data.set.clone();
         let (filled, made) = steps.apply_filled(&mut set, &data.filled)?;
+        data.refuse_other_columns(&set)?;
         let mut fitted = fit_numbers(self, &Training { set: &set, filled, ..data.again() }, &made, watch)?;
         fitted.facts.data = given_digest::<T>(&fitted, &set, data.set);
         fitted.model.inputs_mut().steps = steps;
@@ -256,7 +262,9 @@ pub trait Method<T: Task>: Clone + Debug + PartialEq + Send + Sync + Sized + 'st
             return self.fit(data, watch);
         }
         checked(self, data)?;
+        data.refuse_other_columns(data.set)?;
         let mut fitted = self.learn(data, watch)?;
+        fitted.facts.init = data.init.map(|init| init.facts.data.clone());
         if let Some([plain, linked]) = made.given {
             // a digest is one of the data as they were given
             fitted.facts.data = if fitted.facts.data == data.set.digest() { plain } else { linked };
@@ -289,6 +297,7 @@ fn checked<T: Task>(method: &impl Method<T>, data: &Training<'_, T>) -> Result<(
     data.set.need_truth()?;
     data.need_values(method.takes_gaps())?;
     data.refuse_preferences(method.name(), method.takes_preferences())?;
+    data.refuse_init(method.name(), method.takes_init())?;
     data.refuse_start(method.takes_start())
 }
 
@@ -312,13 +321,16 @@ fn fit_numbers<T: Task, M: Method<T>>(
     watch: &Watch,
 ) -> Result<Fitted<T>> {
     let looks = data.looks(method, made);
+    let init = data.init.map(|init| init.facts.data.clone());
     if looks.0.is_empty() {
-        return Ok(noted(method, method.learn(data, watch)?, looks));
+        let mut fitted = method.learn(data, watch)?;
+        fitted.facts.init = init;
+        return Ok(noted(method, fitted, looks));
     }
     let mut set = data.set.clone();
     looks.0.apply(set.features_mut());
     let mut fitted = method.learn(&Training { set: &set, ..data.again() }, watch)?;
-    fitted.facts.data = given_digest::<T>(&fitted, &set, data.set);
+    (fitted.facts.data, fitted.facts.init) = (given_digest::<T>(&fitted, &set, data.set), init);
     Ok(noted(method, fitted, looks))
 }
 

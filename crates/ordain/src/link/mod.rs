@@ -230,6 +230,7 @@ impl Candidates<'_> {
             chosen: None,
             seed: 0,
             auto: None,
+            init: None,
         };
         Ok(Fitted { model: matcher, facts, journal: None })
     }

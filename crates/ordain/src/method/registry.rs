@@ -268,6 +268,10 @@ macro_rules! methods {
             fn takes_start(&self) -> bool {
                 match self { $(Self::$variant(method) => method.takes_start(),)+ }
             }
+
+            fn takes_init(&self) -> bool {
+                match self { $(Self::$variant(method) => method.takes_init(),)+ }
+            }
             fn takes_preferences(&self) -> bool {
                 match self { $(Self::$variant(method) => method.takes_preferences(),)+ }
             }

@@ -31,6 +31,9 @@ pub struct Facts<N> {
     /// How the method was chosen, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto: Option<AutoChoice>,
+    /// Digest of the data of the model that the fit started from, if it started from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub init: Option<String>,
 }
 
 impl<N> Facts<N> {

@@ -1,6 +1,6 @@
 //! What a method is fitted on, and what a fit gives.
 
-use super::{DataSet, Facts, Journal, Method, Task};
+use super::{DataSet, Facts, Journal, Method, Model, Task};
 use crate::data::ranges::Ranges;
 use crate::data::transform::{Transform, Transforms};
 use crate::data::{Filled, Missing, split};
@@ -29,6 +29,8 @@ pub struct Training<'a, T: Task> {
     pub filled: Filled,
     /// Where an interrupted fit of the same data and settings stopped.
     pub resume: Option<&'a Journal>,
+    /// A model of the same method and columns whose parameters a fit starts from.
+    pub init: Option<&'a Fitted<T>>,
 }
 
 /// With more columns than this no ranges are kept: they would be most of the model.
@@ -50,6 +52,7 @@ impl<'a, T: Task> Training<'a, T> {
             seed: 0,
             filled: Filled::default(),
             resume: None,
+            init: None,
         }
     }
 
@@ -119,6 +122,42 @@ impl<'a, T: Task> Training<'a, T> {
                     .into(),
                 found: method.into(),
             }),
+        }
+    }
+
+    /// Refuses a model to start from of another method, and any model where a method does not start from one.
+    pub(crate) fn refuse_init(&self, method: &str, takes_init: bool) -> Result<()> {
+        let wrong = |expected: String, found: String| Err(Error::Data { expected, found });
+        let Some(init) = self.init else { return Ok(()) };
+        if !takes_init {
+            return wrong(
+                format!(
+                    "no model to start from for {method} with these settings (ranksvm and rankmatch without kernels and trees, listnet, ranknet, dorm, svmmap and structrank start from one)"
+                ),
+                "one".into(),
+            );
+        }
+        if init.facts.method != method {
+            return wrong(format!("a model of {method} to start from"), format!("one of {}", init.facts.method));
+        }
+        Ok(())
+    }
+
+    /// Refuses a model to start from whose columns are not those of a set.
+    pub(crate) fn refuse_other_columns(&self, set: &T::Set) -> Result<()> {
+        let Some(init) = self.init else { return Ok(()) };
+        let (own, other) = (&set.columns().names, &init.model.inputs().columns.names);
+        let wrong = |expected: String, found: String| Err(Error::Data { expected, found });
+        match own.iter().zip(other).position(|(own, other)| own != other) {
+            Some(j) => wrong(
+                format!("a model of the same columns to start from, whose column {} is {:?}", j + 1, own[j]),
+                format!("{:?}", other[j]),
+            ),
+            None if own.len() != other.len() => wrong(
+                format!("a model of the same {} columns to start from", own.len()),
+                format!("one of {}", other.len()),
+            ),
+            None => Ok(()),
         }
     }
 

@@ -20,6 +20,7 @@ mod document_links;
 mod edge_kernels;
 mod export;
 mod foreign;
+mod guided;
 mod hinge;
 mod interrupts;
 mod label_choices;

@@ -709,6 +709,7 @@ impl<L: Learner> Search<'_, L> {
             chosen,
             seed: self.data.seed,
             auto: None,
+            init: None,
         };
         Fitted { model: outcome.matcher, facts, journal: None }
     }

@@ -260,6 +260,7 @@ impl Boosting<'_> {
             chosen: None,
             seed: data.seed,
             auto: None,
+            init: None,
         }
     }
 

@@ -670,6 +670,7 @@ impl<L: KernelLearner> Search<'_, L> {
             chosen,
             seed: self.data.seed,
             auto: None,
+            init: None,
         };
         Fitted { model: outcome.ranker, facts, journal: None }
     }

@@ -202,7 +202,7 @@ impl<L: Learner> Race<'_, '_, L> {
         (search.watch.tell)(0.97 * self.done as f64 / self.expected.max(self.done + 1) as f64, &at.words());
         let rows = Rows::new(set, &drawn.units, scaling);
         let dim = search.learner.dim(set.features.cols(), &drawn.examples);
-        let start = of.start(at).unwrap_or_else(|| search.learner.begin(dim, &drawn.examples));
+        let start = of.start(at).unwrap_or_else(|| search.begin(dim, drawn));
         let problem = Problem { rows: &rows, drawn: drawn.as_ref(), lambda: at.lambda };
         let solved = search.solve(&search.learner.settled(at), &problem, start, carry)?;
         self.done += 1;

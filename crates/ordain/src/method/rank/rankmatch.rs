@@ -246,6 +246,10 @@ impl Method<Rank> for RankMatch {
         !self.trees.starts_linear()
     }
 
+    fn takes_init(&self) -> bool {
+        !self.trees.grows()
+    }
+
     fn takes_start(&self) -> bool {
         !self.trees.starts_linear()
     }
@@ -351,12 +355,12 @@ impl Learner for RankMatch {
         )
     }
 
-    fn places(&self) -> Vec<f64> {
-        // a subset says nothing about the places of a whole list
-        if self.subset == Subset::Full { self.lists().place_values() } else { vec![] }
-    }
     fn signs(&self, columns: &Columns) -> Result<Vec<i8>> {
         self.trees.signs(columns)
     }
 
+    fn places(&self) -> Vec<f64> {
+        // a subset says nothing about the places of a whole list
+        if self.subset == Subset::Full { self.lists().place_values() } else { vec![] }
+    }
 }

@@ -365,6 +365,10 @@ impl Method<Rank> for RankSvm {
         !self.trees.starts_linear()
     }
 
+    fn takes_init(&self) -> bool {
+        self.is_linear() && !self.trees.grows()
+    }
+
     fn chooses_by(&self) -> Metric {
         CHOOSES_BY
     }
@@ -537,13 +541,13 @@ impl Learner for RankSvm {
     }
 
     fn descend(&self, risk: &mut dyn Risk, lambda: f64, from: Start<Memory>, watch: &Watch) -> Result<Solved<Memory>> {
+        if !from.signs.is_empty() {
+            return signed(risk, lambda, (self.tol.get(), self.max_iter), (&from.theta, &from.signs), watch);
+        }
         let mut newton = Newton::new(risk, lambda, self.tol.get(), from.theta, from.carry)?;
         let report = run(&mut newton, self.max_iter, 0, watch)?;
         Ok(Solved { theta: newton.theta().to_vec(), report, carry: newton.into_memory(), state: None })
     }
-        if !from.signs.is_empty() {
-            return signed(risk, lambda, (self.tol.get(), self.max_iter), (&from.theta, &from.signs), watch);
-        }
 
     fn settled(&self, at: Point) -> Self {
         Self { weight: at.weight.map_or(self.weight, Choice::Set), ..self.clone() }
@@ -562,17 +566,17 @@ impl Learner for RankSvm {
         if self.trees.grows() {
             all.insert("loss".into(), name_of(&self.loss, &LOSSES).into());
         }
+        all.append(&mut self.trees.used());
         all
     }
-}
-
-        all.append(&mut self.trees.used());
-impl Spread for RankSvm {
-    type Loss = PairHinge;
 
     fn signs(&self, columns: &Columns) -> Result<Vec<i8>> {
         self.trees.signs(columns)
     }
+}
+
+impl Spread for RankSvm {
+    type Loss = PairHinge;
 
     fn kind(&self) -> &'static str {
         "pair"

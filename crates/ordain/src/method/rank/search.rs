@@ -126,6 +126,10 @@ macro_rules! searched {
             true
         }
 
+        fn takes_init(&self) -> bool {
+            true
+        }
+
         fn written(&self) -> $crate::task::Written {
             $crate::task::Written { asked: self.choices().asked(), settings: self.used() }
         }
@@ -160,13 +164,13 @@ pub(in crate::method) fn lbfgs(
     from: Start<()>,
     watch: &Watch,
 ) -> Result<Solved<()>> {
+    if !from.signs.is_empty() {
+        return signed(risk, lambda, (tol, max_iter), (&from.theta, &from.signs), watch);
+    }
     let mut solver = Lbfgs::new(risk, lambda, tol, from.theta)?;
     let mut before = 0;
     if let Some((state, iterations)) = &from.state {
         solver.restore(state)?;
-    if !from.signs.is_empty() {
-        return signed(risk, lambda, (tol, max_iter), (&from.theta, &from.signs), watch);
-    }
         before = *iterations;
     }
     let report = run(&mut solver, max_iter, before, watch)?;
@@ -174,10 +178,6 @@ pub(in crate::method) fn lbfgs(
     Ok(Solved { theta: solver.theta().to_vec(), report, carry: (), state })
 }
 
-/// The bundle method, from a start or from the state of an interrupted fit.
-pub(in crate::method) fn bundle(
-    risk: &mut dyn Risk,
-    lambda: f64,
 /// A fit some of whose parameters keep a sign.
 pub(in crate::method) fn signed<C: Default>(
     risk: &mut dyn Risk,
@@ -191,6 +191,10 @@ pub(in crate::method) fn signed<C: Default>(
     Ok(Solved { theta: solver.theta().to_vec(), report, carry: C::default(), state: None })
 }
 
+/// The bundle method, from a start or from the state of an interrupted fit.
+pub(in crate::method) fn bundle(
+    risk: &mut dyn Risk,
+    lambda: f64,
     (tol, max_iter): (f64, usize),
     from: Start<()>,
     watch: &Watch,
@@ -231,12 +235,12 @@ pub(in crate::method) struct Start<C> {
     pub(in crate::method) carry: C,
     /// The state of an interrupted fit, and the steps that it had made.
     pub(in crate::method) state: Option<(State, usize)>,
+    /// The sign that each parameter keeps; nothing where none does.
+    pub(in crate::method) signs: Vec<i8>,
 }
 
 /// What a fit came to.
 pub(in crate::method) struct Solved<C> {
-    /// The sign that each parameter keeps; nothing where none does.
-    pub(in crate::method) signs: Vec<i8>,
     pub(in crate::method) theta: Vec<f64>,
     pub(in crate::method) report: Report,
     pub(in crate::method) carry: C,
@@ -490,6 +494,12 @@ impl<'a, L: Learner> Search<'a, L> {
         Ok(Outcome { at, ranker, report: solved.report })
     }
 
+    /// Where a fit starts that no other leads to: at the model that was given, or where the method begins.
+    pub(super) fn begin(&self, dim: usize, drawn: &Drawn<L::Examples>) -> Vec<f64> {
+        let given = self.data.init.map(|init| self.learner.parameters(&init.model, &drawn.examples));
+        given.filter(|theta| theta.len() == dim).unwrap_or_else(|| self.learner.begin(dim, &drawn.examples))
+    }
+
     /// One fit: read off the journal if it was made before an interruption, else made and written down.
     pub(super) fn solve(
         &mut self,
@@ -555,6 +565,7 @@ impl<'a, L: Learner> Search<'a, L> {
             chosen,
             seed: data.seed,
             auto: None,
+            init: None,
         };
         let resumes = outcome.report.stop == Stop::Interrupted && self.learner.resumes();
         let journal = resumes.then(|| self.journal.rewound());

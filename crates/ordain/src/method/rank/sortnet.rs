@@ -377,6 +377,7 @@ impl Course<'_> {
             chosen,
             seed: self.data.seed,
             auto: None,
+            init: None,
         };
         Ok((at, Fitted { model: ranker(&network), facts, journal: None }))
     }

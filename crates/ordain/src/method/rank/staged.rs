@@ -343,6 +343,7 @@ fn finish<L: Staged>(learner: &L, job: &Job<'_>, parts: usize, made: Vec<Made>) 
         }),
         seed: data.seed,
         auto: None,
+        init: None,
     };
     let inputs = Inputs::new(&data.set.columns, &data.filled, scale, global.as_ref());
     let model = Ranker { inputs, score, places: vec![], quadratic: None, start: None };

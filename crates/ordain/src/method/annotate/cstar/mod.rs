@@ -237,6 +237,7 @@ impl CStar {
             chosen: held.chosen,
             seed: data.seed,
             auto: None,
+            init: None,
         };
         // every score is linear in the parameters: to divide them is to divide the scores
         let theta: Vec<f64> = solved.theta.iter().map(|x| x / held.temperature.unwrap_or(1.0)).collect();

@@ -243,6 +243,7 @@ impl Method<Rank> for Ccrf {
             chosen: None,
             seed: data.seed,
             auto: None,
+            init: None,
         };
         let model = Ranker { inputs, score, places: vec![], quadratic: None, start: None };
         Ok(Fitted { model, facts, journal: None })
