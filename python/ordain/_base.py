@@ -9,7 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 Callback = Callable[[float, str], Any]
+# The name of a metric, or a function of what is right and what is said of one unit
+Metric: TypeAlias = str | Callable[[Doubles, Doubles], float | None]
 
 # Parameters that say how a fit is run, and are no settings of the method.
 _RUN = {"choose_by", "convention", "refit", "missing", "inputs", "seed", "n_threads", "progress", "single_query"}
@@ -55,9 +57,19 @@ def _text(name: str, value: Any) -> str:
         return repr(float(value))
     if isinstance(value, str):
         return value
+    if name == "monotone" and isinstance(value, Mapping):
+        return _signed(value)
     if isinstance(value, Iterable):
         return ";".join(str(item) for item in value)
     raise ValueError(f"{name}: expected a number, text or a truth value, found {value!r}")
+
+
+def _signed(monotone: Mapping[Any, Any]) -> str:
+    """Columns with their signs, as the command line would have them: "+bm25;-age"."""
+    for column, sign in monotone.items():
+        if not isinstance(column, str) or isinstance(sign, bool) or sign not in (-1, 0, 1):
+            raise ValueError(f"monotone: expected names of columns with 1, -1 or 0, found {column!r}: {sign!r}")
+    return ";".join(("+" if sign > 0 else "-") + column for column, sign in monotone.items() if sign) or "none"
 
 
 def _heard(callbacks: Iterable[Callback] | Callback | None, progress: bool) -> Callback | None:
@@ -99,6 +111,13 @@ def _bar() -> Callback:
             told[0] = done
 
     return tell
+
+
+def _draws(draws: Any) -> int:
+    """How often a feature is exchanged."""
+    if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < 1:
+        raise ValueError(f"draws: expected a whole number above 0, found {draws!r}")
+    return int(draws)
 
 
 def _read(lines: list[str]) -> list[dict[str, Any]]:
@@ -171,6 +190,14 @@ class Estimator(BaseEstimator):
             raise ValueError(f"convention: expected a name, as in 'letor4', found {run['convention']!r}")
         run["columns"] = _NO_COLUMNS | {"inputs": self._inputs()}
         return run | {"threads": self.n_threads, "callback": _heard(callbacks, bool(self.progress))}
+
+    def _refuse_weights(self, sample_weight: Any) -> None:
+        """Refuses weights of rows, of a method whose loss has no place for them."""
+        if sample_weight is not None:
+            raise ValueError(
+                f"sample_weight: expected None, because {type(self).__name__} does not weigh {self._units} (rankers "
+                "do), found weights; to weigh one twice, give it twice"
+            )
 
     def _inputs(self) -> list[str]:
         """What the cells of columns are, as the command line would have it: "title:text"."""
@@ -246,6 +273,7 @@ class Estimator(BaseEstimator):
 
     def _take(self, model: Any) -> None:
         self._model = model
+        self.__dict__.pop("_lost", None)
         self.facts_: dict[str, Any] = json.loads(model.header())
 
     def _fitted(self) -> Any:
@@ -430,11 +458,41 @@ class Estimator(BaseEstimator):
 
     @property
     def feature_importances_(self) -> Doubles:
-        """What splits by each feature gain in all trees, as shares; an AttributeError without trees."""
-        gains: Doubles | None = self._fitted().gains
+        """What each feature is worth, in the order of the columns.
+
+        After `importances(X, y, ...)` these are its losses, by exchange between whole units; before, of models with
+        trees, what splits by each feature gain, as shares; of other models an AttributeError.
+        """
+        model = self._fitted()
+        lost: Doubles | None = self.__dict__.get("_lost")
+        if lost is not None:
+            return lost
+        gains: Doubles | None = model.gains
         if gains is None:
-            raise AttributeError("feature_importances_: expected scorer='trees' or 'linear+trees', found no trees")
+            raise AttributeError(
+                "feature_importances_: expected a call of importances(X, y, ...) before, or scorer='trees' or "
+                "'linear+trees', found no trees and no such call"
+            )
         return gains
+
+    def _worth(self, told: list[tuple[str, float, float, float]]) -> dict[str, np.ndarray[Any, Any]]:
+        """What exchanges of each feature have told, and kept for `feature_importances_`."""
+        columns = list(zip(*told, strict=True))
+        lost = dict(zip(columns[0], columns[1], strict=True))
+        self._lost = np.array([lost[name] for name in self.facts_["features"]["names"]], dtype=np.float64)
+        found = {"feature": np.array(columns[0], dtype=object)}
+        return found | {w: np.array(v) for w, v in zip(("loss", "low", "high"), columns[1:], strict=True)}
+
+    def _drift(self, told: list[Any]) -> dict[str, np.ndarray[Any, Any]]:
+        """What the compiled half says of columns that have left what the model has seen, by name."""
+        counts = ("rows", "below", "above", self._units)
+        found: dict[str, np.ndarray[Any, Any]] = {"feature": np.array([one[0] for one in told], dtype=object)}
+        for place, names in ((1, ("seen_least", "seen_largest")), (2, ("least", "largest"))):
+            found |= {name: np.array([one[place][j] for one in told], np.float32) for j, name in enumerate(names)}
+        found |= {name: np.array([one[3][j] for one in told], np.int64) for j, name in enumerate(counts)}
+        found["far"] = np.array([one[4] for one in told], np.float64)
+        found["moved"] = np.array([np.nan if one[5] is None else one[5] for one in told], np.float64)
+        return found
 
     def _lines(self) -> list[tuple[str, str]]:
         facts = self.facts_

@@ -1,7 +1,7 @@
 # The compiled half of the package; its documentation is in the functions themselves. `./check` compares the two.
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias, final, overload
 
 import numpy as np
@@ -20,6 +20,12 @@ _Names: TypeAlias = list[str] | None
 _Settings: TypeAlias = Sequence[tuple[str, str]]
 # choose_by, convention, refit, seed, missing, threads and callback
 _Run: TypeAlias = dict[str, Any]
+# the name of a metric, or a function of what is right and what is said of one unit
+_By: TypeAlias = str | Callable[[_Doubles, _Doubles], float | None]
+# a feature, what it is worth, and the ends of its interval
+_Worth: TypeAlias = tuple[str, float, float, float]
+# a column, its range before and now, rows, rows below and above, units, how far, and the share that moved
+_Gone: TypeAlias = tuple[str, list[float], list[float], list[int], float, float | None]
 # where the list of each row starts, and the numbers in all of them
 _Lists: TypeAlias = tuple[_Ints, _Ints]
 _Answers: TypeAlias = tuple[_Lists, _Bools]
@@ -153,11 +159,14 @@ class Ranker:
         names: _Names,
         qid: _Ids | None,
         y: _Doubles,
-        by: tuple[str, str],
+        by: tuple[_By, str],
         draws: int,
         threads: int | None,
         known: _Known = None,
-    ) -> list[tuple[str, float, float, float]]: ...
+    ) -> list[_Worth]: ...
+    def drift(
+        self, x: _Rows, names: _Names, qid: _Ids | None, threads: int | None, known: _Known = None
+    ) -> list[_Gone]: ...
 
 @final
 class RuleBook:
@@ -195,7 +204,7 @@ class Annotator:
     ) -> _Ints: ...
     def measure(
         self,
-        by: tuple[str, str],
+        by: tuple[_By, str],
         x: _Rows,
         names: _Names,
         labels: list[str],
@@ -203,6 +212,18 @@ class Annotator:
         unknown: _Lists | None,
         threads: int | None,
     ) -> tuple[float, list[str]]: ...
+    def importances(
+        self,
+        x: _Rows,
+        names: _Names,
+        labels: list[str],
+        yes: _Lists,
+        unknown: _Lists | None,
+        by: tuple[_By, str],
+        draws: int,
+        threads: int | None,
+    ) -> list[_Worth]: ...
+    def drift(self, x: _Rows, names: _Names, threads: int | None) -> list[_Gone]: ...
     def question(
         self,
         x: _Rows,
@@ -247,7 +268,11 @@ class Matcher:
         self, data: _Edges, threads: int | None
     ) -> tuple[tuple[_Ints, _Doubles, _Doubles, _Doubles, _Ints], str]: ...
     def unmatched(self, data: _Edges, threads: int | None) -> tuple[tuple[_Ints, _Bools, _Doubles], str]: ...
-    def measure(self, data: _Edges, y: _Doubles, metric: str, threads: int | None) -> float: ...
+    def measure(self, data: _Edges, y: _Doubles, metric: _By, threads: int | None) -> float: ...
+    def importances(
+        self, data: _Edges, y: _Doubles, by: tuple[_By, str], draws: int, threads: int | None
+    ) -> list[_Worth]: ...
+    def drift(self, data: _Edges, threads: int | None) -> list[_Gone]: ...
     def explain(self, data: _Edges, above: int, below: int) -> list[_Reason]: ...
     def answers(self, data: _Edges, top: int | None, threads: int | None) -> list[str]: ...
 
@@ -315,6 +340,7 @@ def fit_rank(
     links: dict[str, Any] | None = None,
     start: _Doubles | None = None,
     judged: dict[str, Any] | None = None,
+    init: Ranker | None = None,
 ) -> tuple[Ranker, BaseException | None]: ...
 def fit_labels(
     name: str,
@@ -366,7 +392,7 @@ def read_arrow(
 ) -> tuple[_Floats, list[str], dict[str, Any], list[str], list[list[str]]]: ...
 def coarse_columns(values: Any) -> list[int]: ...
 def measure(
-    name: str,
+    name: _By,
     y: _Doubles,
     score: _Doubles,
     qid: _Ids | None,

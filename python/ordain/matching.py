@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from . import _ordain
-from ._base import Callback, Chooses, Estimator, _read
+from ._base import Callback, Chooses, Estimator, Metric, _draws, _read
 from ._folds import need_whole
 from ._input import (
     Doubles,
@@ -81,7 +81,7 @@ class Matcher(Estimator):
     """
 
     _units: ClassVar[str] = "problems"
-    choose_by: str | None
+    choose_by: Metric | None
 
     # with scikit-learn's metadata routing on, ids go wherever they are needed without a word
     __metadata_request__fit = {"problem": True, "left": True, "right": True}
@@ -131,6 +131,7 @@ class Matcher(Estimator):
         left: Any = None,
         right: Any = None,
         *,
+        sample_weight: Any = None,
         ignore: Iterable[str] = (),
         eval_set: Any = None,
         callbacks: Iterable[Callback] | Callback | None = None,
@@ -145,9 +146,8 @@ class Matcher(Estimator):
         are called with the share of the work that is done and a word on it; a true answer stops the fit. Ctrl-C stops
         it too: the model is then the best so far, and KeyboardInterrupt goes on.
         """
+        self._refuse_weights(sample_weight)
         settings, run = self._settings(), self._run(callbacks)
-        if run["choose_by"] is not None and not isinstance(run["choose_by"], str):
-            raise ValueError(f"choose_by: expected None or the name of a metric, found {run['choose_by']!r}")
         need_whole("problem", "ProblemKFold", problem if isinstance(problem, str) else "problem")
         given = {"matched": y, "problem": problem, "left": left, "right": right}
         names, left_out = named(X, given, ignore)
@@ -313,11 +313,32 @@ class Matcher(Estimator):
         Without one `accuracy`, the share of the items of the lesser side that are matched rightly, or with `null=True`
         `f1`.
         """
-        model = self._fitted()
         data = self._asked(self._table(X), problem, left, right)
-        metric = self.choose_by or ("accuracy" if model.null is None else "f1")
         truth = column(y, "y", len(data[3]), gaps=True)
-        return model.measure(data, truth, metric, self.n_threads)
+        return self._fitted().measure(data, truth, self._measure(), self.n_threads)
+
+    def _measure(self) -> Metric:
+        """What is measured by."""
+        return self.choose_by or ("accuracy" if self._fitted().null is None else "f1")
+
+    def drift(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> Columns:
+        """The columns in which these data have left what the model has seen in training; see `Ranker.drift`."""
+        data = self._asked(self._table(X), problem, left, right)
+        return self._drift(self._fitted().drift(data, self.n_threads))
+
+    def importances(
+        self, X: Any, y: Any, problem: Any = None, left: Any = None, right: Any = None, *, draws: int = 3
+    ) -> Columns:
+        """What each feature is worth on these data, the most important first.
+
+        The values of a feature are exchanged between whole problems, and `loss` is by how much the metric of `score`
+        gets worse: the mean over problems and over `draws` exchanges, with the ends of its 95 % interval over problems.
+        `feature_importances_` then has these losses too, in the order of the columns.
+        """
+        model, draws = self._fitted(), _draws(draws)
+        data = self._asked(self._table(X), problem, left, right)
+        truth = column(y, "y", len(data[3]), gaps=True)
+        return self._worth(model.importances(data, truth, (self._measure(), "standard"), draws, self.n_threads))
 
     def explain(
         self, X: Any, problem: Any = None, left: Any = None, right: Any = None, *, above: int, below: int
@@ -421,9 +442,9 @@ class MatchMap(Matcher):
         least_rows: int = 20,
         unit_share: float = 0.6,
         column_share: float = 0.5,
-        monotone: str = "none",
+        monotone: Mapping[str, int] | str = "none",
         categories: str = "none",
-        choose_by: str | None = None,
+        choose_by: Metric | None = None,
         refit: bool = True,
         missing: str = "auto",
         inputs: Mapping[str, str] | None = None,
@@ -487,7 +508,7 @@ class MatchMargin(Matcher):
         calibrate: bool = True,
         max_iter: int = 500,
         tol: float = 1e-2,
-        choose_by: str | None = None,
+        choose_by: Metric | None = None,
         refit: bool = True,
         missing: str = "auto",
         inputs: Mapping[str, str] | None = None,
@@ -531,7 +552,7 @@ class AutoMatcher(Chooses, Matcher):
         *,
         budget: float | None = None,
         candidates: int | None = None,
-        choose_by: str | None = None,
+        choose_by: Metric | None = None,
         missing: str = "auto",
         inputs: Mapping[str, str] | None = None,
         seed: int = 0,

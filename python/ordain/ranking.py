@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from . import _ordain, metrics
-from ._base import Callback, Chooses, Estimator, _read
+from ._base import Callback, Chooses, Estimator, Metric, _draws, _read
 from ._folds import need_whole
 from ._input import (
     Doubles,
@@ -182,7 +182,7 @@ class Ranker(Estimator):
     """
 
     _depth: ClassVar[int] = 4
-    choose_by: str
+    choose_by: Metric
     convention: str
     single_query: bool
 
@@ -217,6 +217,8 @@ class Ranker(Estimator):
         qid: Any = None,
         *,
         group: Any = None,
+        sample_weight: Any = None,
+        init: Any = None,
         ignore: Iterable[str] = (),
         eval_set: Any = None,
         callbacks: Iterable[Callback] | Callback | None = None,
@@ -231,8 +233,14 @@ class Ranker(Estimator):
         then fitted on all of them (`refit=False`: on the training part alone). `callbacks` are called with the share of
         the work that is done and a word on it; a true answer stops the fit. Ctrl-C stops it too: the model is then the
         best so far, and KeyboardInterrupt goes on.
+
+        `sample_weight` is a weight for each row. Methods of pairs weigh pairs of rows; the others weigh queries, all
+        rows of which then have the same weight; those whose loss has no place for weights refuse them by name.
+
+        `init` is a fitted ranker of the same class and columns whose weights the fit starts from: a convex fit comes to
+        the same model in fewer steps, a network goes on from where it was. Kernels, trees and others refuse it.
         """
-        return self._fit(X, y, qid, group, None, ignore, eval_set, callbacks)
+        return self._fit(X, y, qid, group, sample_weight, ignore, eval_set, callbacks, init=init)
 
     def _items(self, X: Any, n: int, items: Any) -> Ids | None:
         """The item of each row, of a ranker that knows items."""
@@ -252,7 +260,11 @@ class Ranker(Estimator):
         links: Any = None,
         init_score: Any = None,
         judged: tuple[Any, Any, Any] = (None, None, None),
+        init: Any = None,
     ) -> Self:
+        if init is not None and not isinstance(init, Ranker):
+            raise ValueError(f"init: expected None or a fitted ranker of ordain, found {init!r:.80}")
+        begin = None if init is None else init._fitted()
         settings, run = self._settings(), self._run(callbacks)
         preferences, clicks, position = judged
         if preferences is not None and clicks is not None:
@@ -321,6 +333,7 @@ class Ranker(Estimator):
             _links(links),
             start,
             of_pairs,
+            begin,
         )
         return self._keep(model, data, raised)
 
@@ -499,22 +512,29 @@ class Ranker(Estimator):
 
         The values of a feature are exchanged between whole queries, and `loss` is by how much the metric `choose_by`
         falls: the mean over queries and over `draws` exchanges, with the ends of its 95 % interval over queries.
+        `feature_importances_` then has these losses too, in the order of the columns.
         """
         return self._importances(X, y, qid, draws, None)
 
     def _importances(
         self, X: Any, y: Any, qid: Any, draws: int, known: dict[str, Any] | None
     ) -> dict[str, np.ndarray[Any, Any]]:
-        if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < 1:
-            raise ValueError(f"draws: expected a whole number above 0, found {draws!r}")
-        model = self._fitted()
+        model, draws = self._fitted(), _draws(draws)
         y = X[y] if isinstance(y, str) else y
         rows, names, queries = self._asked(X, qid, True)
         grades, by = column(y, "y", self._table(X, self.columns_).shape[0]), (self.choose_by, self.convention)
-        all_ = model.importances(rows, names, queries, grades, by, int(draws), self.n_threads, known)
-        columns = list(zip(*all_, strict=True))
-        found = {"feature": np.array(columns[0], dtype=object)}
-        return found | {w: np.array(v) for w, v in zip(("loss", "low", "high"), columns[1:], strict=True)}
+        return self._worth(model.importances(rows, names, queries, grades, by, draws, self.n_threads, known))
+
+    def drift(self, X: Any, qid: Any = None) -> dict[str, np.ndarray[Any, Any]]:
+        """The columns in which these data have left what the model has seen in training, the farthest first.
+
+        `seen_least` and `seen_largest` are the ends of the range in training, `least` and `largest` those of `X`;
+        `rows` have a value, `below` and `above` of them lie outside, in so many `queries`; `far` is how far outside
+        the farthest is, in widths of the range, and `moved` the share of rows beyond a quartile of training, where
+        that is three quarters or more. Nothing of a model that keeps no ranges.
+        """
+        model = self._fitted()
+        return self._drift(model.drift(*self._asked(X, qid, model.by_query), self.n_threads))
 
     @property
     def coef_(self) -> Doubles:
@@ -548,6 +568,7 @@ class PairRanker(Ranker):
         *,
         group: Any = None,
         sample_weight: Any = None,
+        init: Any = None,
         items: Any = None,
         preferences: Any = None,
         clicks: str | None = None,
@@ -568,7 +589,7 @@ class PairRanker(Ranker):
         what came of it.
         """
         judged = (preferences, clicks, position)
-        return self._fit(X, y, qid, group, sample_weight, ignore, eval_set, callbacks, items, judged=judged)
+        return self._fit(X, y, qid, group, sample_weight, ignore, eval_set, callbacks, items, judged=judged, init=init)
 
 
 class TreeRanker(Ranker):
@@ -672,9 +693,9 @@ class RankSVM(TreeRanker, PairRanker):
         least_rows: int = 20,
         unit_share: float = 0.6,
         column_share: float = 0.5,
-        monotone: str = "none",
+        monotone: Mapping[str, int] | str = "none",
         categories: str = "none",
-        choose_by: str = "ndcg@10",
+        choose_by: Metric = "ndcg@10",
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
@@ -728,6 +749,7 @@ class RankSVM(TreeRanker, PairRanker):
         group: Any = None,
         sample_weight: Any = None,
         init_score: Any = None,
+        init: Any = None,
         items: Any = None,
         preferences: Any = None,
         clicks: str | None = None,
@@ -743,9 +765,8 @@ class RankSVM(TreeRanker, PairRanker):
         of another model, trees are added to these (`scorer="trees"`); `eval_set` is then (X, y, qid, init_score).
         """
         judged = (preferences, clicks, position)
-        return self._fit(
-            X, y, qid, group, sample_weight, ignore, eval_set, callbacks, items, init_score=init_score, judged=judged
-        )
+        known = {"init_score": init_score, "judged": judged, "init": init}
+        return self._fit(X, y, qid, group, sample_weight, ignore, eval_set, callbacks, items, **known)
 
 
 class RankMatch(TreeRanker):
@@ -783,9 +804,9 @@ class RankMatch(TreeRanker):
         least_rows: int = 20,
         unit_share: float = 0.6,
         column_share: float = 0.5,
-        monotone: str = "none",
+        monotone: Mapping[str, int] | str = "none",
         categories: str = "none",
-        choose_by: str = "ndcg@10",
+        choose_by: Metric = "ndcg@10",
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
@@ -833,7 +854,9 @@ class RankMatch(TreeRanker):
         qid: Any = None,
         *,
         group: Any = None,
+        sample_weight: Any = None,
         init_score: Any = None,
+        init: Any = None,
         ignore: Iterable[str] = (),
         eval_set: Any = None,
         callbacks: Iterable[Callback] | Callback | None = None,
@@ -843,7 +866,7 @@ class RankMatch(TreeRanker):
         With `init_score`, the scores of another model, trees are added to these (`scorer="trees"`); `eval_set` is then
         (X, y, qid, init_score).
         """
-        return self._fit(X, y, qid, group, None, ignore, eval_set, callbacks, init_score=init_score)
+        return self._fit(X, y, qid, group, sample_weight, ignore, eval_set, callbacks, init_score=init_score, init=init)
 
     def _places(self, X: Any, qid: Any, init_score: Any = None) -> tuple[Doubles, Doubles, Doubles]:
         model = self._fitted()
@@ -891,7 +914,7 @@ class Dorm(Ranker):
         loss: str = "ndcg",
         max_iter: int = 200,
         tol: float = 1e-3,
-        choose_by: str = "ndcg@10",
+        choose_by: Metric = "ndcg@10",
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
@@ -952,7 +975,7 @@ class BallRank(Ranker):
         blocks: bool = False,
         max_iter: int = 5000,
         tol: float = 1e-4,
-        choose_by: str = "ndcg@10",
+        choose_by: Metric = "ndcg@10",
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
@@ -1013,7 +1036,8 @@ class ListNet(Ranker):
         c: float | None = None,
         max_iter: int = 1000,
         tol: float = 1e-5,
-        choose_by: str = "ndcg@10",
+        monotone: Mapping[str, int] | str = "none",
+        choose_by: Metric = "ndcg@10",
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
@@ -1030,6 +1054,7 @@ class ListNet(Ranker):
         self.c = c
         self.max_iter = max_iter
         self.tol = tol
+        self.monotone = monotone
         self.choose_by = choose_by
         self.convention = convention
         self.refit = refit
@@ -1106,7 +1131,7 @@ class QuadRank(Ranker):
         link_lambda: float | str = "auto",
         max_iter: int = 500,
         tol: float = 1e-3,
-        choose_by: str = "ndcg@10",
+        choose_by: Metric = "ndcg@10",
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
@@ -1149,6 +1174,8 @@ class QuadRank(Ranker):
         items: Any = None,
         links: Any = None,
         group: Any = None,
+        sample_weight: Any = None,
+        init: Any = None,
         ignore: Iterable[str] = (),
         eval_set: Any = None,
         callbacks: Iterable[Callback] | Callback | None = None,
@@ -1157,7 +1184,7 @@ class QuadRank(Ranker):
 
         Without `items` and `links` only `core=0` can be fitted, which is a model without links.
         """
-        return self._fit(X, y, qid, group, None, ignore, eval_set, callbacks, items, links)
+        return self._fit(X, y, qid, group, sample_weight, ignore, eval_set, callbacks, items, links, init=init)
 
     def _items(self, X: Any, n: int, items: Any) -> Ids | None:
         return None if items is None else ids(items, "items", n)
@@ -1300,7 +1327,7 @@ class SVMMap(Ranker):
         c: float | None = None,
         max_iter: int = 300,
         tol: float = 1e-4,
-        choose_by: str = "ndcg@10",
+        choose_by: Metric = "ndcg@10",
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
@@ -1354,7 +1381,7 @@ class RankNet(PairRanker):
         hidden: int = 0,
         max_iter: int = 1000,
         tol: float = 1e-5,
-        choose_by: str = "ndcg@10",
+        choose_by: Metric = "ndcg@10",
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
@@ -1410,7 +1437,7 @@ class StructRank(Ranker):
         edges: str = "star",
         max_iter: int = 1000,
         tol: float = 1e-5,
-        choose_by: str = "ndcg@10",
+        choose_by: Metric = "ndcg@10",
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
@@ -1469,7 +1496,7 @@ class CCRF(Ranker):
         similarity: str = "rbf",
         max_iter: int = 1000,
         tol: float = 1e-7,
-        choose_by: str = "ndcg@10",
+        choose_by: Metric = "ndcg@10",
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
@@ -1503,12 +1530,14 @@ class CCRF(Ranker):
         items: Any = None,
         links: Any = None,
         group: Any = None,
+        sample_weight: Any = None,
+        init: Any = None,
         ignore: Iterable[str] = (),
         eval_set: Any = None,
         callbacks: Iterable[Callback] | Callback | None = None,
     ) -> Self:
         """Learns as `Ranker.fit` does; with `items`, the name of each row, `eval_set=(X, y, qid, items)`."""
-        return self._fit(X, y, qid, group, None, ignore, eval_set, callbacks, items, links)
+        return self._fit(X, y, qid, group, sample_weight, ignore, eval_set, callbacks, items, links, init=init)
 
     def _items(self, X: Any, n: int, items: Any) -> Ids | None:
         return None if items is None else ids(items, "items", n)
@@ -1591,7 +1620,7 @@ class SortNet(Ranker):
         rounds: int = 8,
         max_iter: int = 60,
         tol: float = 1e-4,
-        choose_by: str = "map",
+        choose_by: Metric = "map",
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
@@ -1642,7 +1671,7 @@ class RankBoost(PairRanker):
         weight: str = "pair",
         thresholds: int = 254,
         alpha: str = "bound",
-        choose_by: str = "ndcg@10",
+        choose_by: Metric = "ndcg@10",
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
@@ -1688,7 +1717,7 @@ class AdaRank(Ranker):
         rounds: int | str = "auto",
         transform_: str = "auto",
         scale: str = "minmax",
-        choose_by: str = "ndcg@10",
+        choose_by: Metric = "ndcg@10",
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
@@ -1732,7 +1761,7 @@ class FRank(PairRanker):
         rounds: int | str = "auto",
         weight: str = "query",
         thresholds: int = 63,
-        choose_by: str = "ndcg@10",
+        choose_by: Metric = "ndcg@10",
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
@@ -1777,7 +1806,7 @@ class QBRank(PairRanker):
         rate: float = 0.1,
         least_rows: int = 20,
         tau: float = 1.0,
-        choose_by: str = "ndcg@10",
+        choose_by: Metric = "ndcg@10",
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
@@ -1823,7 +1852,7 @@ class IsoRank(Ranker):
         rate: float = 0.1,
         least_rows: int = 20,
         gap: str = "exp",
-        choose_by: str = "ndcg@10",
+        choose_by: Metric = "ndcg@10",
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
@@ -1869,7 +1898,7 @@ class AutoRanker(Chooses, Ranker):
         *,
         budget: float | None = None,
         candidates: int | None = None,
-        choose_by: str = "ndcg@10",
+        choose_by: Metric = "ndcg@10",
         convention: str = "standard",
         missing: str = "error",
         inputs: Mapping[str, str] | None = None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from . import _ordain
-from ._base import Callback, Chooses, Estimator, _read
+from ._base import Callback, Chooses, Estimator, Metric, _draws, _read
 from ._input import Doubles, Ints, Table, columns_of, joined, named, one_set, table
 from ._labels import Labels, Lists, labels
 from ._labels import joined as joined_labels
@@ -50,7 +50,7 @@ class Tagger(Estimator):
     """
 
     _units: ClassVar[str] = "items"
-    choose_by: str
+    choose_by: Metric
     convention: str
 
     def __sklearn_tags__(self) -> Any:
@@ -77,6 +77,7 @@ class Tagger(Estimator):
         X: Any,
         Y: Any = None,
         *,
+        sample_weight: Any = None,
         ignore: Iterable[str] = (),
         eval_set: Any = None,
         callbacks: Iterable[Callback] | Callback | None = None,
@@ -88,6 +89,7 @@ class Tagger(Estimator):
         work that is done and a word on it; a true answer stops the fit. Ctrl-C stops it too: the model is then the best
         so far, and KeyboardInterrupt goes on.
         """
+        self._refuse_weights(sample_weight)
         settings, run = self._settings(), self._run(callbacks)
         _, left = named(X, {}, ignore)
         run["columns"]["ignore"] = left
@@ -256,23 +258,39 @@ class Tagger(Estimator):
         For `"bep"` the model is told how many labels each item has; `"bep_learned"`, `"f1"` and all others go by what
         it thinks itself. Labels that it does not know are left out.
         """
-        model = self._fitted()
+        by = (self.choose_by, self.convention)
+        value, strange = self._fitted().measure(by, *self._labelled(X, Y), self.n_threads)
+        if strange:
+            text = f"{len(strange)} label(s) that the model does not know are left out (such as {strange[0]})"
+            warnings.warn(text, UserWarning, stacklevel=2)
+        return float(value)
+
+    def _labelled(self, X: Any, Y: Any) -> tuple[Any, list[str] | None, list[str], Any, Any]:
+        """Items with labels, as the compiled half takes them."""
         data = self._table(X)
         of: Labels = labels(Y, data.shape[0])
         known: list[str] = self.facts_["labels"]
         names, lacks = of.named(known), of.lacks(known)
         if of.names is None and known != [str(j) for j in range(len(known))]:
             text = "Y has no names of labels: its columns are taken in the order of classes_"
-            warnings.warn(text, UserWarning, stacklevel=2)
+            warnings.warn(text, UserWarning, stacklevel=3)
         if lacks:
             raise ValueError(f"Y: expected the labels of the model, found no column {lacks[0]!r}")
-        aligned = self._aligned(data)
-        by = (self.choose_by, self.convention)
-        value, strange = model.measure(by, data.rows, aligned, names, of.yes, of.unknown, self.n_threads)
-        if strange:
-            text = f"{len(strange)} label(s) that the model does not know are left out (such as {strange[0]})"
-            warnings.warn(text, UserWarning, stacklevel=2)
-        return float(value)
+        return data.rows, self._aligned(data), names, of.yes, of.unknown
+
+    def importances(self, X: Any, Y: Any, *, draws: int = 3) -> dict[str, np.ndarray[Any, Any]]:
+        """What each feature is worth on these data, the most important first.
+
+        The values of a feature are exchanged between items, and `loss` is by how much the metric `choose_by` gets
+        worse: the mean over items and over `draws` exchanges, with the ends of its 95 % interval over items.
+        `feature_importances_` then has these losses too, in the order of the columns.
+        """
+        model, by, draws = self._fitted(), (self.choose_by, self.convention), _draws(draws)
+        return self._worth(model.importances(*self._labelled(X, Y), by, draws, self.n_threads))
+
+    def drift(self, X: Any) -> dict[str, np.ndarray[Any, Any]]:
+        """The columns in which these data have left what the model has seen in training; see `Ranker.drift`."""
+        return self._drift(self._fitted().drift(*self._asked(X), self.n_threads))
 
     def ask(
         self, x: Any, answers: Answers | None = None, *, strategy: str = "expected", k: int | None = None
@@ -417,9 +435,9 @@ class CStar(Tagger):
         least_rows: int = 20,
         unit_share: float = 0.6,
         column_share: float = 0.5,
-        monotone: str = "none",
+        monotone: Mapping[str, int] | str = "none",
         categories: str = "none",
-        choose_by: str = "bep",
+        choose_by: Metric = "bep",
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
@@ -509,9 +527,9 @@ class Independent(Tagger):
         least_rows: int = 20,
         unit_share: float = 0.6,
         column_share: float = 0.5,
-        monotone: str = "none",
+        monotone: Mapping[str, int] | str = "none",
         categories: str = "none",
-        choose_by: str = "bep",
+        choose_by: Metric = "bep",
         convention: str = "standard",
         refit: bool = True,
         missing: str = "error",
@@ -569,7 +587,7 @@ class AutoTagger(Chooses, Tagger):
         *,
         budget: float | None = None,
         candidates: int | None = None,
-        choose_by: str = "bep",
+        choose_by: Metric = "bep",
         convention: str = "standard",
         missing: str = "error",
         inputs: Mapping[str, str] | None = None,

@@ -1,7 +1,7 @@
 //! Annotators.
 
 use crate::input::{Lists, Rows, asked, check_finite, learned, lists};
-use crate::model::{Run, chosen_metric, lines, model_methods, of_task};
+use crate::model::{By, Gone, Run, Worth, drift, lines, model_methods, of_task, worth};
 use crate::raised;
 use crate::work::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
@@ -54,7 +54,7 @@ pub(crate) fn fit_labels(
     let asked = of_task::<Annotate>(name, &settings, "method that annotates", own)?;
     let set = labelled(learned(&x, names, &run)?, labels, &yes, unknown.as_ref())?;
     let first = valid_from.unwrap_or(set.len());
-    let (fitted, raise) = run.fit::<Annotate>(py, &asked, set, first, valid_from.is_some())?;
+    let (fitted, raise) = run.fit::<Annotate>(py, &asked, set, first, valid_from.is_some(), None)?;
     Ok((Annotator { fitted }, raise))
 }
 
@@ -189,7 +189,7 @@ impl Annotator {
     fn measure(
         &self,
         py: Python<'_>,
-        by: (String, String),
+        by: (By<'_>, String),
         x: Rows<'_>,
         names: Option<Vec<String>>,
         labels: Vec<String>,
@@ -197,13 +197,46 @@ impl Annotator {
         unknown: Option<Lists<'_>>,
         threads: Option<NonZeroUsize>,
     ) -> PyResult<(f64, Vec<String>)> {
-        let (metric, annotator) = (chosen_metric(&by.0, Annotate::WORDS)?, &self.fitted.model);
+        let (measure, annotator) = (by.0.of(Annotate::WORDS)?, &self.fitted.model);
+        let metric = measure.metric;
         let by: Convention = by.1.parse().map_err(raised)?;
         let set = labelled(self.features(&x, names)?, labels, &yes, unknown.as_ref())?;
         let ready = annotator.prepare_owned(set).map_err(raised)?;
         let all = ready.set().all();
-        let value = work(py, threads, || Ok(annotator.evaluate(&ready, &all, &[metric], &by)?.mean(0)))?;
+        let value = work(py, threads, || Ok(annotator.evaluate(&ready, &all, &[metric], &by)?.mean(0)));
+        let value = measure.told(value)?;
         Ok((if metric.is_loss() { -value } else { value }, ready.differ().labels.clone()))
+    }
+
+    /// What each feature is worth by a metric: its name, the mean loss, and the ends of its interval.
+    #[allow(clippy::too_many_arguments)]
+    fn importances(
+        &self,
+        py: Python<'_>,
+        x: Rows<'_>,
+        names: Option<Vec<String>>,
+        labels: Vec<String>,
+        yes: Lists<'_>,
+        unknown: Option<Lists<'_>>,
+        by: (By<'_>, String),
+        draws: NonZeroUsize,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<Vec<Worth>> {
+        let set = labelled(self.features(&x, names)?, labels, &yes, unknown.as_ref())?;
+        let ready = self.fitted.model.prepare_owned(set).map_err(raised)?;
+        worth::<Annotate>(py, &self.fitted.model, &ready, &by, draws, threads)
+    }
+
+    /// The columns in which rows have left what the model has seen, the farthest first.
+    fn drift(
+        &self,
+        py: Python<'_>,
+        x: Rows<'_>,
+        names: Option<Vec<String>>,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<Vec<Gone>> {
+        let ready = self.ready(&x, names)?;
+        work(py, threads, || Ok(drift::<Annotate>(&ready)))
     }
 
     /// The next label to ask about, for one row; none where nothing is left to ask.

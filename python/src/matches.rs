@@ -1,7 +1,7 @@
 //! Matchers.
 
 use crate::input::{Ids, Rows, asked, check_finite, learned};
-use crate::model::{Run, chosen_metric, json, lines, model_methods, of_task};
+use crate::model::{By, Gone, Run, Worth, drift, json, lines, model_methods, of_task, worth};
 use crate::raised;
 use crate::work::work;
 use numpy::{
@@ -200,7 +200,7 @@ pub(crate) fn fit_match(
     let (truth, ends) = (y.as_slice()?, ends(problem.as_ref(), &left, &right)?);
     let made = py.detach(|| Edges::new(features, columns, Some(truth), ends, from));
     let (Edges { set, .. }, first) = made?;
-    let (fitted, raise) = run.fit::<Match>(py, &asked, set, first, valid_from.is_some())?;
+    let (fitted, raise) = run.fit::<Match>(py, &asked, set, first, valid_from.is_some(), None)?;
     Ok((Matcher { fitted }, raise))
 }
 
@@ -348,15 +348,36 @@ impl Matcher {
         py: Python<'_>,
         data: Table<'_>,
         y: PyReadonlyArray1<'_, f64>,
-        metric: &str,
+        metric: By<'_>,
         threads: Option<NonZeroUsize>,
     ) -> PyResult<f64> {
-        let metric = chosen_metric(metric, Match::WORDS)?;
+        let measure = metric.of(Match::WORDS)?;
+        let metric = measure.metric;
         let edges = self.edges(py, data, Some(&y))?;
-        let found = work(py, threads, || {
+        let found = measure.told(work(py, threads, || {
             self.fitted.model.evaluate(&edges.set, &edges.set().all(), &[metric], &Convention::STANDARD)
-        })?;
+        }))?;
         Ok(if metric.is_loss() { -found.mean(0) } else { found.mean(0) })
+    }
+
+    /// What each feature is worth by a metric: its name, the mean loss, and the ends of its interval.
+    fn importances(
+        &self,
+        py: Python<'_>,
+        data: Table<'_>,
+        y: PyReadonlyArray1<'_, f64>,
+        by: (By<'_>, String),
+        draws: NonZeroUsize,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<Vec<Worth>> {
+        let edges = self.edges(py, data, Some(&y))?;
+        worth::<Match>(py, &self.fitted.model, &edges.set, &by, draws, threads)
+    }
+
+    /// The columns in which edges have left what the model has seen, the farthest first.
+    fn drift(&self, py: Python<'_>, data: Table<'_>, threads: Option<NonZeroUsize>) -> PyResult<Vec<Gone>> {
+        let edges = self.edges(py, data, None)?;
+        work(py, threads, || Ok(drift::<Match>(&edges.set)))
     }
 
     /// What each feature adds to the score of row `above` over row `below`, the largest first.

@@ -1,7 +1,7 @@
 //! Metrics of rankings.
 
 use crate::input::{Ids, rank_set};
-use crate::model::metric;
+use crate::model::By;
 use crate::raised;
 use crate::work::work;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -18,7 +18,7 @@ use std::borrow::Cow;
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn measure<'py>(
     py: Python<'py>,
-    name: &str,
+    name: By<'py>,
     y: PyReadonlyArray1<'py, f64>,
     score: PyReadonlyArray1<'py, f64>,
     qid: Option<Ids<'py>>,
@@ -26,7 +26,8 @@ pub(crate) fn measure<'py>(
     rules: Vec<(String, String)>,
     docid: Option<Vec<String>>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let metric = metric(name)?;
+    let measure = name.measure()?;
+    let metric = measure.metric;
     let mut by: Convention = convention.parse().map_err(raised)?;
     for (rule, value) in &rules {
         by.set(rule, value).map_err(raised)?;
@@ -53,7 +54,7 @@ pub(crate) fn measure<'py>(
     let (set, _) =
         rank_set(bare, Columns { names: vec![], numbered: true, ..Columns::default() }, Some(&y), qid.as_ref(), rows)?;
     let max_grade = grades.iter().fold(0.0f64, |a, &b| a.max(b));
-    let values = work(py, None, || {
+    let values = measure.told(work(py, None, || {
         let stored: Vec<f64> = (0..rows).map(|row| scores[set.input_row(row)]).collect();
         let of = |q: usize| {
             let span = set.span(q);
@@ -66,6 +67,6 @@ pub(crate) fn measure<'py>(
             Ok(query.measure(&[metric], &by, max_grade)?[0].unwrap_or(f64::NAN))
         };
         (0..set.len()).map(of).collect::<ordain::Result<Vec<f64>>>()
-    })?;
+    }))?;
     Ok(values.into_pyarray(py))
 }

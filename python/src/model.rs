@@ -5,19 +5,23 @@ use crate::labels::Annotator;
 use crate::matches::Matcher;
 use crate::raised;
 use crate::rank::Ranker;
-use crate::work::watched;
+use crate::work::{watched, work};
+use numpy::PyArray1;
+use ordain::answer::importances;
 use ordain::data::Missing;
+use ordain::data::ranges::Left;
 use ordain::export::{Exports, Options, export};
 use ordain::method::AnyMethod;
 use ordain::method::auto::{Limit, auto};
-use ordain::metric::{Convention, Metric};
+use ordain::metric::{Convention, Metric, Own};
 use ordain::model_file::{self, AnyModel};
-use ordain::task::{DataSet, Fitted, Method, Task, Training, Words};
+use ordain::task::{DataSet, Fitted, Method, Ready, Task, Training, Words};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The method of this name with these settings, checked.
@@ -58,19 +62,77 @@ pub(crate) fn of_task<T: Task>(
     Ok(Asked::Auto(limit))
 }
 
-pub(crate) fn metric(name: &str) -> PyResult<Metric> {
-    name.parse().map_err(raised)
+/// What a choice or a measurement goes by: the name of a metric, or a function of truths and scores.
+#[derive(FromPyObject)]
+pub(crate) enum By<'py> {
+    /// The name of a metric.
+    Name(String),
+    /// Something to call.
+    Own(Bound<'py, PyAny>),
 }
 
-/// The metric of `choose_by`, if it is one of this task.
-pub(crate) fn chosen_metric(name: &str, task: &Words) -> PyResult<Metric> {
-    let found = metric(name)?;
-    match task.check_metric(found) {
-        Ok(()) => Ok(found),
-        Err(ordain::Error::Setting { expected, found, .. }) => {
-            Err(raised(ordain::Error::Setting { name: "choose_by".into(), expected, found }))
+/// A metric that can be measured by as long as this lives.
+pub(crate) struct Measure {
+    pub(crate) metric: Metric,
+    own: Option<Own>,
+    /// What a function of Python raised first.
+    failed: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl By<'_> {
+    /// The metric.
+    pub(crate) fn measure(&self) -> PyResult<Measure> {
+        let failed = Arc::new(Mutex::new(None));
+        let function = match self {
+            Self::Name(name) => {
+                return Ok(Measure { metric: name.parse().map_err(raised)?, own: None, failed });
+            }
+            Self::Own(function) if function.is_callable() => function,
+            Self::Own(other) => {
+                let text = format!("choose_by: expected the name of a metric or a function, found {}", other.repr()?);
+                return Err(PyValueError::new_err(text));
+            }
+        };
+        let name = function.getattr("__name__").and_then(|name| name.extract::<String>());
+        let name = name.unwrap_or_else(|_| function.get_type().to_string());
+        let (function, keep) = (function.clone().unbind(), Arc::clone(&failed));
+        let call = move |truth: &[f64], said: &[f64]| {
+            Python::attach(|py| {
+                let arrays = (PyArray1::from_slice(py, truth), PyArray1::from_slice(py, said));
+                function.bind(py).call1(arrays)?.extract::<Option<f64>>()
+            })
+            .map_err(|error| {
+                let found = error.to_string();
+                keep.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                ordain::Error::Data { expected: "a number or None from the metric".into(), found }
+            })
+        };
+        let own = Own::new(&name, call);
+        Ok(Measure { metric: own.metric(), own: Some(own), failed })
+    }
+
+    /// The metric, if it is one of this task.
+    pub(crate) fn of(&self, task: &Words) -> PyResult<Measure> {
+        let found = self.measure()?;
+        match task.check_metric(found.metric) {
+            Ok(()) => Ok(found),
+            Err(ordain::Error::Setting { expected, found, .. }) => {
+                Err(raised(ordain::Error::Setting { name: "choose_by".into(), expected, found }))
+            }
+            Err(other) => Err(raised(other)),
         }
-        Err(other) => Err(raised(other)),
+    }
+}
+
+impl Measure {
+    /// Whether it is a function of Python, which no other machine has.
+    pub(crate) fn is_own(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// An answer, or what the function raised where that is why there is none.
+    pub(crate) fn told<T>(&self, made: PyResult<T>) -> PyResult<T> {
+        made.map_err(|error| self.failed.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(error))
     }
 }
 
@@ -91,7 +153,7 @@ pub(crate) fn missing(name: &str) -> PyResult<Missing> {
 #[pyo3(from_item_all)]
 pub(crate) struct Run<'py> {
     /// The metric of a choice by validation; the usual one of matchers where there is none.
-    pub(crate) choose_by: Option<String>,
+    pub(crate) choose_by: Option<By<'py>>,
     /// Its rules.
     convention: String,
     /// Whether the model is fitted again on all data after a choice.
@@ -131,30 +193,72 @@ impl Run<'_> {
         mut set: T::Set,
         first: usize,
         validates: bool,
+        init: Option<&Fitted<T>>,
     ) -> PyResult<(Fitted<T>, Option<PyErr>)> {
-        let by = self.choose_by.as_deref().map(|name| chosen_metric(name, T::WORDS)).transpose()?;
+        let measure = self.choose_by.as_ref().map(|by| by.of(T::WORDS)).transpose()?;
+        let by = measure.as_ref().map(|measure| measure.metric);
+        let told = |made| match &measure {
+            Some(measure) => measure.told(made),
+            None => made,
+        };
         let convention = self.convention()?;
         let all = set.all();
         let (train, valid) = all.split_at(first.min(all.len()));
         let (refit, seed, missing) = (self.refit, self.seed, self.missing()?);
         let method = match asked {
             Asked::Method(method) => method,
+            Asked::Auto(_) if init.is_some() => {
+                let text = "init: expected None, because a choice of the method starts from no model, found one";
+                return Err(PyValueError::new_err(text));
+            }
             Asked::Auto(limit) => {
-                return watched(py, self.threads, self.callback.as_ref(), |watch| {
+                return told(watched(py, self.threads, self.callback.as_ref(), |watch| {
                     let valid = validates.then_some(valid);
                     let training = Training { valid, by, convention, seed, ..Training::new(&set, train) };
                     auto(&training, missing, *limit, watch).map(|made| made.fitted)
-                });
+                }));
             }
         };
         let filled = set.fill(missing, train);
-        watched(py, self.threads, self.callback.as_ref(), |watch| {
+        told(watched(py, self.threads, self.callback.as_ref(), |watch| {
             let made = method.transform_in_place(&mut set, train);
             let valid = validates.then_some(valid);
-            let training = Training { valid, by, convention, refit, seed, filled, ..Training::new(&set, train) };
+            let training = Training { valid, by, convention, refit, seed, filled, init, ..Training::new(&set, train) };
             method.fit_transformed(&training, made, watch)
-        })
+        }))
     }
+}
+
+/// A feature, what it is worth, and the ends of its interval.
+pub(crate) type Worth = (String, f64, f64, f64);
+
+/// What each feature of a model is worth on some data, by a metric under a convention.
+pub(crate) fn worth<T: Task>(
+    py: Python<'_>,
+    model: &T::Model,
+    on: &Ready<'_, T>,
+    (by, convention): &(By<'_>, String),
+    draws: NonZeroUsize,
+    threads: Option<NonZeroUsize>,
+) -> PyResult<Vec<Worth>> {
+    let measure = by.of(T::WORDS)?;
+    let (metric, convention) = (measure.metric, convention.parse::<Convention>().map_err(raised)?);
+    let made = work(py, threads, || importances::<T>(model, on, metric, &convention, draws.get(), |_| Ok(())));
+    Ok(measure.told(made)?.into_iter().map(|one| (one.feature, one.mean, one.low, one.high)).collect())
+}
+
+/// A column that data have left: its name; the least and the largest value that the model has seen, and those of the data; rows with a value,
+/// rows below and above, units with such a row; how far outside the farthest is; and the share beyond a quartile, if it is most of them.
+pub(crate) type Gone = (String, [f32; 2], [f32; 2], [usize; 4], f64, Option<f64>);
+
+/// The columns in which data have left what a model has seen, the farthest first.
+pub(crate) fn drift<T: Task>(on: &Ready<'_, T>) -> Vec<Gone> {
+    let names = &on.set().columns().names;
+    let gone = |left: Left| {
+        let counts = [left.rows, left.below, left.above, left.units];
+        (names[left.column].clone(), left.range, left.now, counts, left.far, left.moved)
+    };
+    on.left().into_iter().map(gone).collect()
 }
 
 /// Anything that has a form in JSON.

@@ -1,15 +1,14 @@
 //! Rankers.
 
 use crate::input::{Ids, Rows, asked, check_finite, learned, rank_set};
-use crate::model::{Run, lines, model_methods, of_task};
+use crate::model::{By, Gone, Run, Worth, drift, lines, model_methods, of_task, worth};
 use crate::raised;
 use crate::work::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
-use ordain::answer::{Answers, Want, importances, ruled_lists};
+use ordain::answer::{Answers, Want, ruled_lists};
 use ordain::data::scale::Scale;
 use ordain::data::{Clicks, Missing, RankSet, Rules};
 use ordain::method::{AnyMethod, Rank};
-use ordain::metric::{Convention, Metric};
 use ordain::task::{Fitted, Model, Ready};
 use pyo3::prelude::*;
 use rayon::prelude::*;
@@ -54,7 +53,7 @@ type Reason = (usize, f32, f32, f64, f64, f64);
 
 /// Fits a ranker; the rows from `valid_from` on are for validation.
 #[pyfunction]
-#[pyo3(signature = (name, settings, x, names, y, qid, weight, valid_from, run, items = None, links = None, start = None, judged = None))]
+#[pyo3(signature = (name, settings, x, names, y, qid, weight, valid_from, run, items = None, links = None, start = None, judged = None, init = None))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn fit_rank(
     py: Python<'_>,
@@ -71,6 +70,7 @@ pub(crate) fn fit_rank(
     links: Option<Links<'_>>,
     start: Option<PyReadonlyArray1<'_, f64>>,
     judged: Option<Judged<'_>>,
+    init: Option<PyRef<'_, Ranker>>,
 ) -> PyResult<(Ranker, Option<PyErr>)> {
     let own = |any| if let AnyMethod::Rank(method) = any { Some(method) } else { None };
     let asked = of_task::<Rank>(name, &settings, "ranking method", own)?;
@@ -93,7 +93,8 @@ pub(crate) fn fit_rank(
     if let Some(judged) = judged {
         set = judged.of(set)?;
     }
-    let (fitted, raise) = run.fit::<Rank>(py, &asked, set, first, valid_from.is_some())?;
+    let init = init.as_ref().map(|model| &model.fitted);
+    let (fitted, raise) = run.fit::<Rank>(py, &asked, set, first, valid_from.is_some(), init)?;
     Ok((Ranker { fitted }, raise))
 }
 
@@ -366,18 +367,28 @@ impl Ranker {
         names: Option<Vec<String>>,
         qid: Option<Ids<'_>>,
         y: PyReadonlyArray1<'_, f64>,
-        by: (String, String),
+        by: (By<'_>, String),
         draws: NonZeroUsize,
         threads: Option<NonZeroUsize>,
         known: Option<Known<'_>>,
-    ) -> PyResult<Vec<(String, f64, f64, f64)>> {
-        let metric: Metric = by.0.parse().map_err(raised)?;
-        let convention: Convention = by.1.parse().map_err(raised)?;
+    ) -> PyResult<Vec<Worth>> {
         let ready = self.ready(&x, names, qid.as_ref(), known.as_ref(), Some(&y))?;
-        let model = &self.fitted.model;
-        let all =
-            work(py, threads, || importances::<Rank>(model, &ready, metric, &convention, draws.get(), |_| Ok(())))?;
-        Ok(all.into_iter().map(|one| (one.feature, one.mean, one.low, one.high)).collect())
+        worth(py, &self.fitted.model, &ready, &by, draws, threads)
+    }
+
+    /// The columns in which rows have left what the model has seen, the farthest first.
+    #[pyo3(signature = (x, names, qid, threads, known = None))]
+    fn drift(
+        &self,
+        py: Python<'_>,
+        x: Rows<'_>,
+        names: Option<Vec<String>>,
+        qid: Option<Ids<'_>>,
+        threads: Option<NonZeroUsize>,
+        known: Option<Known<'_>>,
+    ) -> PyResult<Vec<Gone>> {
+        let ready = self.ready(&x, names, qid.as_ref(), known.as_ref(), None)?;
+        work(py, threads, || Ok(drift::<Rank>(&ready)))
     }
 
     /// Whether a score depends on the query that a document stands in.

@@ -2,7 +2,7 @@
 
 use crate::data::{Named, Table, gaps, table};
 use crate::input::{Ids, Rows, check_finite, columns, features, rank_set};
-use crate::model::{Run, chosen_metric, json, method, missing};
+use crate::model::{Measure, Run, json, method, missing};
 use crate::raised;
 use crate::rank::Ranker;
 use crate::work::{watched, work};
@@ -12,6 +12,7 @@ use ordain::matrix::{Features, Matrix};
 use ordain::method::{AnyMethod, Cluster, Rank, Whereabouts, fit_shards, layouts as lay_out};
 use ordain::metric::Convention;
 use ordain::task::{Task, Training};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::{Deserialize, Serialize};
@@ -331,7 +332,12 @@ pub(crate) fn fit_away(
     };
     let columns: Columns = serde_json::from_str(columns).map_err(wrong)?;
     let mut set = RankSet::outline(columns, bounds(natural(&sizes)?.into_iter()));
-    let by = run.choose_by.as_deref().map(|name| chosen_metric(name, Rank::WORDS)).transpose()?;
+    let by = run.choose_by.as_ref().map(|by| by.of(Rank::WORDS)).transpose()?;
+    if by.as_ref().is_some_and(Measure::is_own) {
+        let text = "choose_by: expected the name of a metric on several machines, found a function";
+        return Err(PyValueError::new_err(text));
+    }
+    let by = by.map(|measure| measure.metric);
     let convention: Convention = run.convention()?;
     let missing = run.missing()?;
     if !matches!(missing, Missing::Error | Missing::Zero) {
