@@ -469,6 +469,11 @@ pub(crate) struct Compare {
     /// Of quadrank and ccrf: links between documents, a table with the columns qid, doc_a, doc_b and a column for each feature of the pair
     #[arg(long, value_name = "FILE")]
     pub(crate) links: Option<PathBuf>,
+    /// Of methods of pairs: which of two documents is better, not grades
+    ///
+    /// A table with the columns qid, winner, loser and, if they do not all count alike, weight, of all queries that train, choose and test. What is measured is pairs, the share of their weight in the right order, unless --metric says otherwise
+    #[arg(long, value_name = "FILE")]
+    pub(crate) preferences: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) asking: Asking,
     #[command(flatten)]

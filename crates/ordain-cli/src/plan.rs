@@ -280,6 +280,8 @@ pub(crate) fn without(columns: &args::Columns, moment: Option<&String>) -> args:
 pub(crate) fn auto(args: &args::Fit, task: &Words) -> Result<Limit> {
     allow(task, &points(&args.points))?;
     allow(task, &[("--answers", args.answers.is_some())])?;
+    allow(task, &[("--preferences", args.preferences.is_some()), ("--clicks", args.clicks.is_some())])?;
+    args.clicks.as_deref().map(clicks).transpose()?;
     columns(task, &args.columns, &args.reading)?;
     let not = [
         ("--set", !args.settings.is_empty()),
@@ -287,8 +289,6 @@ pub(crate) fn auto(args: &args::Fit, task: &Words) -> Result<Limit> {
         ("--gram", args.gram.is_some()),
         ("--links", args.links.is_some()),
         ("--start", args.start.is_some()),
-        ("--preferences", args.preferences.is_some()),
-        ("--clicks", args.clicks.is_some()),
         ("--no-refit", args.choosing.no_refit),
     ];
     if let Some((option, _)) = not.iter().find(|(_, given)| *given) {
@@ -329,13 +329,19 @@ fn check_preferences(args: &args::Fit, method: &AnyMethod) -> Result<()> {
     allow(method.task(), &[("--preferences", args.preferences.is_some()), ("--clicks", args.clicks.is_some())])?;
     args.clicks.as_deref().map(clicks).transpose()?;
     let option = if args.clicks.is_some() { "--clicks" } else { "--preferences" };
-    if (args.preferences.is_some() || args.clicks.is_some()) && !method.takes_preferences() {
-        return Err(Usage(format!(
+    let given = args.preferences.is_some() || args.clicks.is_some();
+    if given { need_pairs(option, method) } else { Ok(()) }
+}
+
+/// Refuses a method that does not learn from pairs.
+pub(crate) fn need_pairs(option: &str, method: &AnyMethod) -> Result<()> {
+    match method.takes_preferences() {
+        true => Ok(()),
+        false => Err(Usage(format!(
             "{option} is for methods that learn from pairs: ranksvm (of trees with loss=logistic), ranknet, rankboost, frank and qbrank; {method} does not"
         ))
-        .into());
+        .into()),
     }
-    Ok(())
 }
 
 /// How clicks are weighed.
@@ -419,7 +425,7 @@ pub(crate) fn check_evaluate(args: &args::Evaluate, task: &Words, model: bool) -
 
 pub(crate) fn check_compare(args: &args::Compare, task: &Words) -> Result<()> {
     allow(task, &[("--folds", args.folds.is_some()), ("--questions", !args.asking.questions.is_empty())])?;
-    allow(task, &[("--links", args.links.is_some())])?;
+    allow(task, &[("--links", args.links.is_some()), ("--preferences", args.preferences.is_some())])?;
     columns(task, &args.columns, &args.reading)?;
     allow(task, &points(&args.points))
 }

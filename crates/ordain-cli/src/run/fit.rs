@@ -93,7 +93,12 @@ fn auto<T: Show>(args: &Fit, screen: &Screen) -> Result<()> {
     let limit = plan::auto(args, T::WORDS)?;
     check_place(args, screen)?;
     let columns = plan::without(&args.columns, args.split_by.as_ref());
-    let given = Given { learns: true, ..Given::new(&args.reading, &columns, &args.points) };
+    let given = Given {
+        preferences: args.preferences.as_deref(),
+        clicks: args.clicks.as_deref(),
+        learns: true,
+        ..Given::new(&args.reading, &columns, &args.points)
+    };
     let (by, convention) = plan::choose_by(&args.choosing, &args.rules, T::WORDS)?;
     let missing = T::missing(&T::reading(&given)?);
     let (set, train, valid) = read::<T>(args, "the method", &given, screen)?;

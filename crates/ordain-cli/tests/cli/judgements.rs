@@ -64,6 +64,35 @@ fn preferences_take_the_place_of_grades() {
         .says("pairs goes by preferences");
 }
 
+/// The choice of a method and comparisons go by preferences too; what cannot learn from them is said, or refused.
+#[test]
+fn methods_are_chosen_and_compared_by_preferences() {
+    let (place, _) = preferred();
+    let (data, told, model) = (place.at("data.csv"), place.at("told.csv"), place.at("auto.ordain"));
+    let words = ["fit", "auto", &data, "--preferences", &told, "--candidates", "3", "-o", &model, "--json"];
+    let answer = well(&words).json();
+    let tried = answer["auto"]["tried"].as_array().unwrap();
+    assert_eq!(answer["auto"]["metric"], "pairs");
+    assert_eq!(tried.len(), 3);
+    for one in tried {
+        assert!(one["value"].is_number() != one["refused"].is_string(), "{one}");
+    }
+    assert!(tried.iter().any(|one| one["refused"].as_str().is_some_and(|why| why.contains("learns from pairs"))));
+    let compared = ["compare", "ranksvm", "ranknet", "--cv", "5", &data, "--preferences", &told, "--json"];
+    let answer = well(&compared).json();
+    for method in answer["methods"].as_array().unwrap() {
+        assert!(number(&method["metrics"]["pairs"]["mean"]) > 0.6, "{method}");
+    }
+    let no = |words: &[&str], says: &str| {
+        ordain(&[&["compare"], words, &["--cv", "5", &data, "--preferences", &told]].concat())
+            .code(2)
+            .silent()
+            .says(says);
+    };
+    no(&["ranksvm", "listnet"], "--preferences is for methods that learn from pairs");
+    no(&["cstar"], "--preferences is for rankings; this one annotates");
+}
+
 #[test]
 fn clicks_say_how_much_they_tell() {
     let (place, set) = preferred();

@@ -187,6 +187,12 @@ pub(super) fn run_and_tell(args: &Compare, screen: &Screen) -> Result<Vec<f64>> 
     plan::check_compare(args, words)?;
     plan::check_links(args.links.is_some(), &methods)?;
     let mut measures = plan::measures(&args.metrics, words)?;
+    if args.preferences.is_some() {
+        methods.iter().try_for_each(|method| plan::need_pairs("--preferences", method))?;
+        if args.metrics.metric.is_empty() {
+            measures.metrics = vec![plan::metric("pairs")?];
+        }
+    }
     if let Some(method) = methods.iter().find(|method| !gives_probabilities(method)) {
         let asked = !args.metrics.metric.is_empty();
         crate::show::measurable(false, method.name(), &mut measures.metrics, asked)?;
@@ -220,6 +226,7 @@ fn compare<T: Round>(
     let given = Given {
         gram: args.gram.as_deref(),
         links: args.links.as_deref(),
+        preferences: args.preferences.as_deref(),
         learns: true,
         ..Given::new(&args.reading, &columns, &args.points)
     };
