@@ -180,10 +180,10 @@ fn rounds(count: u32) {
     let (mut random, mut work) = (Random::new(17), Work::default());
     let mut possible = 0;
     for round in 0..count {
-        let n = if round % 4 == 0 { random.below(8) } else { random.below(6) };
+        let (n, core) = (random.below(8), round as usize % 4);
         let classes = if round % 3 == 0 { n.max(1) + random.below(2) } else { 1 + random.below(n + 1) };
         let classes = classes.min(n + 1);
-        let case = case(&mut random, n, classes, round as usize % 4);
+        let case = case(&mut random, n, classes, core);
         possible += u32::from(equals_enumeration(&case, &mut work));
     }
     assert!(possible * 10 > count * 7, "{possible} of {count} had an order");
