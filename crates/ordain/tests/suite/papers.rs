@@ -146,3 +146,41 @@ fn the_tests_of_the_rows_are_there() {
     }
     assert!(found > 50, "{found} tests: nothing to see");
 }
+
+/// The sources of a module, by its path: its file, or all files of its folder.
+fn module(path: &[&str]) -> Option<String> {
+    let (place, mut text) = (root().join("crates/ordain/src").join(path.join("/")), String::new());
+    if place.is_dir() {
+        sources(&place, &mut text);
+    }
+    let file = std::fs::read_to_string(place.with_extension("rs"));
+    match file {
+        Ok(file) => Some(text + &file),
+        Err(_) => (!text.is_empty()).then_some(text),
+    }
+}
+
+/// Whether a name like `solver::ball::Ball` or `structure::star::Star::max` is there: the longest path that is a module has all other words.
+fn is_there(name: &str) -> bool {
+    let words: Vec<&str> = name.split("::").collect();
+    let Some((text, rest)) = (1..=words.len()).rev().find_map(|n| Some((module(&words[..n])?, &words[n..]))) else {
+        return false;
+    };
+    rest.iter().all(|word| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|own| own == *word))
+}
+
+#[test]
+fn the_functions_of_the_rows_are_there() {
+    let mut found = 0;
+    for Row { line, cells, .. } in table() {
+        // settings and calls may follow a name
+        let names = quoted(&cells[1]).map(|name| name.split(['(', '[', ' ', '{']).next().unwrap_or(""));
+        for name in names.filter(|name| name.contains("::")) {
+            assert!(is_there(name), "docs/papers.md:{line}: there is no `{name}`");
+            found += 1;
+        }
+    }
+    assert!(found > 50, "{found} functions: nothing to see");
+    assert!(is_there("structure::star::Star::max") && !is_there("structure::star::Star::maximum"));
+    assert!(!is_there("nowhere::Star") && !is_there("structure::stars::Star"));
+}
