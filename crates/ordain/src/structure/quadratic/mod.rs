@@ -16,7 +16,7 @@ mod table;
 use super::exhaustive::permutations;
 use crate::error::{Error, Interrupt, Result};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 pub use bound::{Bound, lower_bound};
@@ -29,6 +29,8 @@ const LARGEST: f64 = 1e290;
 const EXACT: f64 = (1u64 << 44) as f64;
 /// Data that are not whole numbers count as solved within this share of the size of a value.
 const NEAR: f64 = 1e-10;
+/// One over the share of a time limit that is held back at most, so that a pause at the end stays within it.
+const HELD_BACK: u128 = 4;
 /// The share of a time limit that the bound may take.
 const BOUND_SHARE: f64 = 0.25;
 
@@ -63,7 +65,8 @@ pub struct Problem {
 pub enum Limit {
     /// After so many exchanges of two items. The same problem, steps and seed give the same result.
     Steps(u64),
-    /// After so many seconds, bound included: a quarter of them at most is for the bound.
+    /// After so many seconds, bound included: a quarter of them at most is for the bound. It ends earlier by the longest time that a step took so far,
+    /// with the time for which other work had the processor, but at most a quarter, so that the last step ends within the limit.
     Seconds(f64),
 }
 
@@ -270,28 +273,51 @@ struct Clock {
     start: Instant,
     /// Seconds until the end, if there is one.
     limit: Option<f64>,
+    pace: Arc<Pace>,
     stop: Interrupt,
     /// Whether it was not the time.
     stopped: Arc<AtomicBool>,
 }
 
+/// The longest time between two looks at the clock, in nanoseconds: of one step where nothing else runs, and on a busy machine the time for which
+/// others have had the processor. Work that ends so long before its limit ends within it, unless it is put aside for longer than ever before. More
+/// than a quarter of the limit is not held back: where others have the processor for that long, ending early would leave no time to search.
+#[derive(Default)]
+struct Pace {
+    last: AtomicU64,
+    longest: AtomicU64,
+}
+
+impl Pace {
+    /// A look at the clock: whether the next one may come after `end`.
+    fn over(&self, now: Duration, end: Duration) -> bool {
+        let now = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
+        let away = now.saturating_sub(self.last.swap(now, Ordering::Relaxed));
+        let longest = u128::from(self.longest.fetch_max(away, Ordering::Relaxed).max(away));
+        u128::from(now) + longest.min(end.as_nanos() / HELD_BACK) >= end.as_nanos()
+    }
+}
+
 impl Clock {
     fn new(limit: Limit, stop: Interrupt) -> Self {
         let limit = if let Limit::Seconds(seconds) = limit { Some(seconds) } else { None };
-        Self { start: Instant::now(), limit, stop, stopped: Arc::default() }
+        Self { start: Instant::now(), limit, pace: Arc::default(), stop, stopped: Arc::default() }
     }
 
-    /// What says yes when this share of the time is over, or somebody stops the work.
+    /// What says yes when this share of the time is over, when all of it may be over at the next step, or when somebody stops the work.
     fn until(&self, share: f64) -> Interrupt {
-        let (stop, stopped) = (self.stop.clone(), self.stopped.clone());
-        let end = self.limit.map(|limit| (self.start, Duration::try_from_secs_f64(limit * share)));
+        let (stop, stopped, pace, start) = (self.stop.clone(), self.stopped.clone(), self.pace.clone(), self.start);
+        // a limit of more seconds than a duration holds is none
+        let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).ok();
+        let ends = self.limit.and_then(|limit| Some((seconds(limit)?, seconds(limit * share)?)));
         Interrupt::when(move || {
             if stop.check().is_err() {
                 stopped.store(true, Ordering::Relaxed);
                 return true;
             }
-            // a limit of more seconds than a duration holds is none
-            matches!(end, Some((start, Ok(end))) if start.elapsed() >= end)
+            let Some((limit, end)) = ends else { return false };
+            let now = start.elapsed();
+            pace.over(now, limit) || now >= end
         })
     }
 
@@ -367,4 +393,50 @@ fn enumerated(problem: &Problem) -> Solution {
     });
     best.bound = best.value;
     best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    /// Work that looks at the clock after every step ends within its time, if it was once put aside for as long before; and not much earlier.
+    #[test]
+    fn the_last_step_ends_within_the_limit() {
+        let mut random = Random::new(1);
+        for case in 0..240 {
+            let (limit, pace) = (Duration::from_millis(100), Pace::default());
+            // steps of microseconds, and now and then milliseconds without the processor: at first the longest of them
+            let longest = Duration::from_micros(20 + 100 * case);
+            let mut now = Duration::ZERO;
+            for step in 0.. {
+                now += match step {
+                    0 => longest,
+                    _ if random.below(50) == 0 => longest.mul_f64(random.uniform()),
+                    _ => Duration::from_micros(1 + random.below(20) as u64),
+                };
+                assert!(now <= limit, "{now:?} with pauses of up to {longest:?}");
+                if pace.over(now, limit) {
+                    break;
+                }
+            }
+            assert!(now + 2 * longest >= limit, "{now:?} with pauses of up to {longest:?}");
+        }
+    }
+
+    /// However long others had the processor, three quarters of the time are for work.
+    #[test]
+    fn most_of_the_time_is_not_held_back() {
+        let (limit, pace) = (Duration::from_secs(1), Pace::default());
+        for (now, over) in [(0, false), (600, false), (749, false), (750, true), (1000, true)] {
+            assert_eq!(pace.over(Duration::from_millis(now), limit), over, "{now} ms");
+        }
+    }
+
+    /// A limit that is over is over at the first look, and one that no clock reaches never is.
+    #[test]
+    fn limits_at_both_ends() {
+        assert!(Pace::default().over(Duration::ZERO, Duration::ZERO));
+        assert!(!Pace::default().over(Duration::from_secs(1 << 40), Duration::MAX));
+    }
 }
