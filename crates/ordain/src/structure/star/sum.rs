@@ -532,8 +532,8 @@ impl<'a> StarSum<'a> {
         let mut c = [[0.0; L]; RARE[0].1];
         for (l, c) in (1..).zip(&mut c) {
             for q in l..=most {
-                for lane in 0..L {
-                    c[lane] += work.tail[q * L + lane] * work.table[(q - l) * L + lane];
+                for ((c, tail), table) in c.iter_mut().zip(&work.tail[q * L..]).zip(&work.table[(q - l) * L..]) {
+                    *c += tail * table;
                 }
             }
             if l % 2 == 0 {
