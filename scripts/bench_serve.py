@@ -187,13 +187,8 @@ def ask(plain: http.client.HTTPConnection, method: str, path: str, body: object 
     return reply.status, reply.read()
 
 
-def questions(ordain: Path, folder: Path) -> None:
-    """Measure the next question with 1,000 labels, and the search with 50,000."""
-    items(folder, 1000, 200)
-    fit = [ordain, "fit", "cstar[core=5,features=direct,max_iter=30,lambda=1]", "items.txt", "-o", "tags.ordain", "--quiet"]
-    subprocess.run(fit, cwd=folder, check=True)
-    server = Server(ordain, folder, "tags.ordain", "--items", "items.txt", "--answers", "answers.jsonl")
-    plain = http.client.HTTPConnection(server.address)
+def answered(plain: http.client.HTTPConnection) -> tuple[list[float], str]:
+    """Answer ten questions on each of 60 items; how long each took, and the strategy."""
     times, n = [], 0
     for item in range(1, 61):
         state = json.loads(ask(plain, "GET", f"/api/v1/items/{item}")[1])
@@ -206,10 +201,21 @@ def questions(ordain: Path, folder: Path) -> None:
             times.append(time.perf_counter() - begun)
             assert status == 200, text
             state, n = json.loads(text), n + 1
-    strategy = state["session"]["strategy"]
-    print(f"next question, 1,000 labels, core of 5, strategy {strategy}: {len(times)} answers, p50 {percentile(times, 0.5):.1f} ms", flush=True)
-    gate("next question p99, ms", percentile(times, 0.99), 60, False)
-    server.stop()
+    return times, state["session"]["strategy"]
+
+
+def questions(ordain: Path, folder: Path) -> None:
+    """Measure the next question with 1,000 labels, and the search with 50,000."""
+    items(folder, 1000, 200)
+    fit = [ordain, "fit", "cstar[core=5,features=direct,max_iter=30,lambda=1]", "items.txt", "-o", "tags.ordain", "--quiet"]
+    subprocess.run(fit, cwd=folder, check=True)
+    for what, words in {"next question": [], "next question while models are learned": ["--learn", "30"]}.items():
+        answers = f"{len(words)}.jsonl"
+        server = Server(ordain, folder, "tags.ordain", "--items", "items.txt", "--answers", answers, *words)
+        times, strategy = answered(http.client.HTTPConnection(server.address))
+        print(f"{what}, 1,000 labels, core of 5, strategy {strategy}: {len(times)} answers, p50 {percentile(times, 0.5):.1f} ms", flush=True)
+        gate(f"{what} p99, ms", percentile(times, 0.99), 60, False)
+        server.stop()
     items(folder, 50_000, 40)
     fit = [ordain, "fit", "independent", "items.txt", "-o", "many.ordain", "--quiet", "--set", "lambda=1", "--set", "features=direct", "--set", "max_iter=20"]
     subprocess.run(fit, cwd=folder, check=True)

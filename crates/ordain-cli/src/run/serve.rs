@@ -90,7 +90,10 @@ pub(super) fn run(args: &Serve, screen: &Screen) -> Result<()> {
         limits,
         say: Arc::new(say),
     };
-    Ok(ordain_serve::run(config, orders)?)
+    let served = ordain_serve::run(config, orders);
+    // a model that is being learned is not waited for
+    ordain::data::abandon_writes();
+    Ok(served?)
 }
 
 /// What a signal means to a server: SIGHUP reads models again, the first of all others ends it when running requests are answered.
