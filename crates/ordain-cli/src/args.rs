@@ -824,6 +824,9 @@ pub(crate) struct Serve {
     /// After every N answers, fit the model's method on all of them beside those who go on; it is served, and saved as MODEL.learned.ordain, if it is not worse on answers that were held out
     #[arg(long, value_name = "N", requires = "items", help_heading = "Labelling", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) learn: Option<u32>,
+    /// With --learn: data with known labels, matches or grades to learn from as well, such as those that the model was fitted on; --items needs a column of labels too then, which may be empty
+    #[arg(long, value_name = "DATA", requires = "learn", help_heading = "Labelling")]
+    pub(crate) teach: Option<PathBuf>,
     /// Serve the contract of a machine learning backend of Label Studio; with =complete a label that is not chosen there counts as no
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "chosen", value_name = "HOW", help_heading = "Other programs")]
     pub(crate) label_studio: Option<LabelStudioArg>,

@@ -82,6 +82,8 @@ pub struct Labelled {
     pub target: f64,
     /// After how many answers a model is learned from all of them, beside those who go on; none: never.
     pub learn: Option<usize>,
+    /// Data with a known truth, which teach too.
+    pub teach: Option<PathBuf>,
 }
 
 /// How annotations of Label Studio are read.

@@ -26,7 +26,7 @@ pub(super) fn run(args: &Serve, screen: &Screen) -> Result<()> {
                 return Err(Usage("--items and --answers need files, not streams".into()).into());
             }
             check_output(&args.answers)?;
-            check_not_input(&args.answers, models.iter().map(|(_, path)| path).chain([items]))?;
+            check_not_input(&args.answers, models.iter().map(|(_, path)| path).chain([items]).chain(&args.teach))?;
             Some(Labelled {
                 items: items.clone(),
                 labels: args.labels.clone(),
@@ -39,6 +39,7 @@ pub(super) fn run(args: &Serve, screen: &Screen) -> Result<()> {
                 overlap: args.overlap.into(),
                 target: args.target,
                 learn: args.learn.map(|every| every as usize),
+                teach: args.teach.clone(),
             })
         }
     };

@@ -27,7 +27,9 @@ impl<T: Kept> Scored<T> {
 /// The data of a session.
 pub(super) struct Data<T: Kept> {
     /// As they were read, for the next model.
-    pub(super) given: T::Set,
+    given: T::Set,
+    /// The same, and behind them data with a known truth, which teach too.
+    taught: Option<T::Set>,
     /// As answers are about them.
     pub(super) set: Arc<T::Set>,
     scored: RwLock<Arc<Scored<T>>>,
@@ -43,9 +45,12 @@ impl<T: Kept<Set: Asks>> Data<T> {
     ) -> ordain::Result<(Self, Writer, bool)> {
         let (read, _) = T::read(&[vec![given.items.clone()]], reading)?;
         let scored = Scored::<T>::new(loaded, read.clone())?;
+        // units of a part are a range: those of the items come first
+        let parts = given.teach.as_ref().map(|path| [vec![given.items.clone()], vec![path.clone()]]);
+        let taught = parts.map(|parts| T::read(&parts, reading)).transpose()?.map(|(set, _)| set);
         let set = Arc::new(scored.on.set().clone());
         let (writer, half) = Writer::start(set.clone(), given.answers.clone(), metrics.clone())?;
-        Ok((Self { given: read, set, scored: RwLock::new(Arc::new(scored)) }, writer, half))
+        Ok((Self { given: read, taught, set, scored: RwLock::new(Arc::new(scored)) }, writer, half))
     }
 }
 
@@ -53,6 +58,11 @@ impl<T: Kept> Data<T> {
     /// The model that is served now.
     pub(super) fn scored(&self) -> Arc<Scored<T>> {
         self.scored.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What a fit learns from, before the answers.
+    pub(super) fn teaches(&self) -> &T::Set {
+        self.taught.as_ref().unwrap_or(&self.given)
     }
 
     /// `NAME@VERSION` of that model.

@@ -214,7 +214,7 @@ impl Page for Labels {
     ) -> ordain::Result<Option<Learned>> {
         let answers = majority(standing);
         let answered: HashSet<usize> = answers.iter().map(|(subject, _)| subject.unit as usize).collect();
-        let mut given = self.data.given.clone();
+        let mut given = self.data.teaches().clone();
         given.align_labels(&self.data.set.labels);
         let set = label(&given, &answers)?;
         let known = (0..set.len()).filter(|&unit| set.unknown(unit).len() < set.labels.len());

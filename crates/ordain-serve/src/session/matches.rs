@@ -147,7 +147,7 @@ impl Page for Matches {
     ) -> ordain::Result<Option<Learned>> {
         let answers = majority(standing);
         let answered: HashSet<usize> = answers.iter().map(|(subject, _)| subject.unit as usize).collect();
-        let set = matched(&self.data.given, &answers)?;
+        let set = matched(self.data.teaches(), &answers)?;
         let known = (0..set.len()).filter(|&unit| set.problem(unit).truth.iter().any(|truth| *truth != Truth::Unknown));
         let told = Told::<Match> {
             units: known.map(|unit| (unit as u32, unit)).collect(),

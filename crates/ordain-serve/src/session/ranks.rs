@@ -168,19 +168,22 @@ impl Page for Ranks {
             grades.entry(row).or_default().extend(*grade);
         }
         grades.retain(|_, own| !own.is_empty());
-        let count = |unit: usize| grades.range(self.data.set.span(unit)).count();
-        let known: Vec<usize> = (0..self.data.set.len()).filter(|&unit| count(unit) > 1).collect();
+        let (given, own, rows) = (self.data.teaches(), self.data.set.len(), self.data.set.rows());
+        let has = |row: usize| row >= rows || grades.contains_key(&row);
+        let count = |unit: usize| given.span(unit).filter(|&row| has(row)).count();
+        let known: Vec<usize> = (0..given.len()).filter(|&unit| count(unit) > 1).collect();
         let units: Vec<u32> = known.iter().map(|&unit| unit as u32).collect();
-        let mut set = self.data.given.some_rows(&units, |row| grades.contains_key(&row));
+        let mut set = given.some_rows(&units, has);
         let middle = |own: &Vec<u8>| {
             let mut own = own.clone();
             own.sort_unstable();
             f64::from(own[(own.len() - 1) / 2])
         };
-        set.grades =
-            known.iter().flat_map(|&unit| grades.range(self.data.set.span(unit))).map(|(_, own)| middle(own)).collect();
+        let grade = |row: usize| if row < rows { middle(&grades[&row]) } else { given.grades[row] };
+        set.grades = known.iter().flat_map(|&unit| given.span(unit)).filter(|&row| has(row)).map(grade).collect();
         set.graded = true;
-        let told = Told::<Rank> { units: (0..).zip(known).collect(), set, answered: &|_| true, metric: "ndcg@10" };
+        let told =
+            Told::<Rank> { units: (0..).zip(known).collect(), set, answered: &|unit| unit < own, metric: "ndcg@10" };
         learned(served, twin, told, watch)
     }
 

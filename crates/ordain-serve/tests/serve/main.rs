@@ -159,6 +159,7 @@ pub(crate) fn session(folder: &Path, change: impl FnOnce(&mut Config)) -> Server
         overlap: 1,
         target: 0.95,
         learn: None,
+        teach: None,
     });
     change(&mut config);
     Server::new(config)

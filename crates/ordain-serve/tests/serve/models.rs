@@ -2,9 +2,9 @@
 
 use super::{Server, config, fitted, scenes, session};
 use ordain::answer::{Answers as _, Want};
-use ordain::data::LabelSet;
-use ordain::data::synthetic::{Scenes, Synthetic};
-use ordain::method::{CStar, Rank, RankSvm};
+use ordain::data::synthetic::{Linkage, Scenes, Synthetic};
+use ordain::data::{LabelSet, MatchSet, Problem, Truth, write_matches};
+use ordain::method::{CStar, Match, MatchMethod, Rank, RankSvm};
 use ordain::model_file;
 use ordain::task::Model as _;
 use serde_json::{Value, json};
@@ -186,16 +186,92 @@ fn what_is_worse_on_answers_that_were_held_out_is_not_taken() {
     assert!(!folder.path().join("model.learned.ordain").exists());
 }
 
+/// What a session says after all these answers, with data that teach beside them.
+fn taught(folder: &Path, answers: Vec<Value>) -> String {
+    let mut told = None;
+    let server = session(folder, |config| {
+        let own = config.labelling.as_mut().unwrap();
+        own.teach = Some(folder.join("teach.csv"));
+        own.learn = Some(answers.len());
+        told = Some(heard(config));
+    });
+    for body in answers {
+        server.post("/api/v1/answers", &body).well();
+    }
+    told.unwrap().recv().unwrap()
+}
+
+/// Answers that are the truth, beside the truth of the other queries: the model is that of a fit on all of it.
+#[test]
+fn rankings_are_learned_from_grades_and_from_what_was_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = Synthetic { queries: 20, ..Synthetic::default() }.make();
+    let units = |range: std::ops::Range<u32>| range.collect::<Vec<u32>>();
+    ordain::data::write(&set.only(&units(0..12)), &folder.path().join("items.csv")).unwrap();
+    ordain::data::write(&set.only(&units(12..20)), &folder.path().join("teach.csv")).unwrap();
+    let method: ordain::method::RankMethod = "ranksvm[lambda=1]".parse().unwrap();
+    // a model of everything the wrong way round
+    let mut wrong = set.only(&[12]);
+    wrong.grades.iter_mut().for_each(|grade| *grade = 4.0 - *grade);
+    fitted(&method, &wrong, &folder.path().join("model"));
+    let mut answers = vec![];
+    for q in 0..12 {
+        for row in set.span(q) {
+            let grade = set.grades[row] as u8;
+            answers.push(json!({"item": set.query(q), "doc": set.document(row), "answer": grade}));
+        }
+    }
+    let said = taught(folder.path(), answers);
+    assert!(said.contains("learned from the answers on 20: ndcg@10"), "{said}");
+    let learned = model_file::load::<Rank>(&folder.path().join("model.learned.ordain")).unwrap();
+    fitted(&method, &set, &folder.path().join("all"));
+    assert_eq!(learned.model, model_file::load::<Rank>(&folder.path().join("all")).unwrap().model);
+}
+
+#[test]
+fn matchings_are_learned_from_answers_and_from_what_was_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = Linkage { problems: 16, ..Linkage::default() }.make();
+    let (first, last): (Vec<u32>, Vec<u32>) = set.all().into_iter().partition(|p| *p < 11);
+    let mut bare = set.only(&first);
+    let problems = bare.problems().iter();
+    let blank = problems.map(|p| Problem { truth: vec![Truth::Unknown; p.edges.len()], ..p.clone() }).collect();
+    bare = MatchSet::new(bare.features.clone(), bare.columns.clone(), blank).unwrap();
+    write_matches(&bare, &folder.path().join("items.csv")).unwrap();
+    write_matches(&set.only(&last), &folder.path().join("teach.csv")).unwrap();
+    let method: MatchMethod = "matchmap[null=true,lambda=1]".parse().unwrap();
+    fitted(&method, &set.only(&last[..2]), &folder.path().join("model"));
+    let mut answers = vec![];
+    for p in 0..11 {
+        let problem = set.problem(p);
+        for (&(i, j), truth) in problem.edges.iter().zip(&problem.truth) {
+            let (left, right) = (&problem.left[i as usize], &problem.right[j as usize]);
+            answers.push(json!({"item": problem.name, "left": left, "right": right, "answer": *truth == Truth::Yes}));
+        }
+    }
+    let said = taught(folder.path(), answers);
+    assert!(said.contains("learned from the answers on 16: f1"), "{said}");
+    let learned = model_file::load::<Match>(&folder.path().join("model.learned.ordain")).unwrap();
+    fitted(&method, &set, &folder.path().join("all"));
+    assert_eq!(learned.model, model_file::load::<Match>(&folder.path().join("all")).unwrap().model);
+}
+
 #[test]
 fn a_place_that_holds_something_else_is_not_learned_to() {
     let folder = tempfile::tempdir().unwrap();
     scenes(folder.path());
     std::fs::write(folder.path().join("model.learned.ordain"), "a letter").unwrap();
     let mut config = config(vec![("model".into(), folder.path().join("model"))]);
-    config.labelling = Some(ordain_serve::Labelled {
-        items: folder.path().join("items.csv"),
+    config.labelling = Some(session_of(folder.path()));
+    let refused = ordain_serve::Service::new(config).err().unwrap().to_string();
+    assert!(refused.contains("model.learned.ordain") && refused.contains("no model"), "{refused}");
+}
+
+fn session_of(folder: &Path) -> ordain_serve::Labelled {
+    ordain_serve::Labelled {
+        items: folder.join("items.csv"),
         labels: None,
-        answers: folder.path().join("answers.jsonl"),
+        answers: folder.join("answers.jsonl"),
         show: vec![],
         media: None,
         records: None,
@@ -204,7 +280,6 @@ fn a_place_that_holds_something_else_is_not_learned_to() {
         overlap: 1,
         target: 0.95,
         learn: Some(10),
-    });
-    let refused = ordain_serve::Service::new(config).err().unwrap().to_string();
-    assert!(refused.contains("model.learned.ordain") && refused.contains("no model"), "{refused}");
+        teach: None,
+    }
 }

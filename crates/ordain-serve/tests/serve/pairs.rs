@@ -23,6 +23,7 @@ fn labelled(folder: &Path, items: &str, records: [PathBuf; 2]) -> Config {
         overlap: 1,
         target: 0.95,
         learn: None,
+        teach: None,
     });
     config
 }

@@ -43,7 +43,8 @@ pub(in crate::run) fn run(args: &Demo, screen: &Screen) -> Result<()> {
     let fit = ["fit", "cstar[core=3,lambda=0.1]", &known, "-o", &model, "--input", input];
     ordain(&fit)?;
     let (media, bind) = (folder.display().to_string(), args.bind.to_string());
-    ordain(&["serve", &model, "--items", &open, "--media", &media, "--answers", &answers, "--bind", &bind])
+    let learn = ["--learn", "100", "--teach", &known, "--answers", &answers];
+    ordain(&[&["serve", &model, "--items", &open, "--media", &media, "--bind", &bind], &learn[..]].concat())
 }
 
 /// Writes pictures, a table of those with labels, and a table of the others.
@@ -66,8 +67,9 @@ fn draw(folder: &Path) -> Result<()> {
     write_rows(&folder.join("known.csv"), ["id", "photo", "labels"].into_iter(), |row| {
         known.iter().try_for_each(|cells| row(&mut cells.iter().map(String::as_str)))
     })?;
-    Ok(write_rows(&folder.join("open.csv"), ["id", "photo"].into_iter(), |row| {
-        open.iter().try_for_each(|cells| row(&mut cells[..2].iter().map(String::as_str)))
+    // nobody knows labels of these: the column is there so that both tables can be read together
+    Ok(write_rows(&folder.join("open.csv"), ["id", "photo", "labels"].into_iter(), |row| {
+        open.iter().try_for_each(|[id, photo, _]| row(&mut [id.as_str(), photo, ""].into_iter()))
     })?)
 }
 
