@@ -46,7 +46,9 @@ pub(crate) fn minimum(p: &[Vec<f64>], q: &[f64], rows: &[(Vec<f64>, f64)], equal
         let (_, _, ds, dz) = step(&|_| 0.0);
         let (a, b) = (longest(&s, &ds), longest(&z, &dz));
         let after: f64 = (0..s.len()).map(|i| (s[i] + a * ds[i]) * (z[i] + b * dz[i])).sum();
-        let target = (after / gap.max(f64::MIN_POSITIVE)).powi(3) * gap / count;
+        // no smaller than is asked for: with products of nothing the system is as good as singular
+        let least = 1e-12 * (1.0 + value.abs());
+        let target = ((after / gap.max(f64::MIN_POSITIVE)).powi(3) * gap).max(least) / count;
         let (dx, dy, ds, dz) = step(&|i| target - ds[i] * dz[i]);
         // one length for both sides: P joins them
         let far = 0.995 * longest(&s, &ds).min(longest(&z, &dz));
