@@ -586,7 +586,15 @@ fn a_file_of_somebody_else_is_left_alone() {
     let table = place.write("items.csv", "id,x,labels\na,1,sea\nb,2,sky\nc,3,sea\nd,4,sky\n");
     let model = place.at("m.ordain");
     well(&["fit", "independent[lambda=1]", &table, "-o", &model, "-q"]);
-    for text in ["what I wrote", "what I wrote\n", "{\"mine\": 1", "\n\n  mine", "{\"mine\": 1}", "\u{0}\u{1}"] {
+    for text in [
+        "what I wrote",
+        "what I wrote\n",
+        "{\"mine\": 1",
+        "{\"data\":\"mine",
+        "\n\n  mine",
+        "{\"mine\": 1}",
+        "\u{0}\u{1}",
+    ] {
         let notes = place.write("notes.txt", text);
         piped(&["ask", &model, &table, "-o", &notes], b"y\n").code(1).says("write new ones to another file");
         assert_eq!(place.read("notes.txt"), text);

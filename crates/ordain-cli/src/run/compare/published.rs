@@ -43,7 +43,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Published>> {
     let (algorithm, metric, value) = (needed("algorithm")?, needed("metric")?, needed("value")?);
     let (set, fold) = (column("set"), column("fold"));
     let mut all: Vec<Published> = vec![];
-    for (number, cells) in (1..).zip(rows) {
+    for (line, cells) in (2..).zip(rows) {
         // means stand beside the folds that they are of
         let mean = fold.is_some_and(|fold| cells[fold].parse::<u32>().is_err());
         if mean || set.is_some_and(|set| !cells[set].eq_ignore_ascii_case("test")) {
@@ -51,7 +51,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Published>> {
         }
         let figure = cells[value].parse::<f64>().ok().filter(|x| x.is_finite()).ok_or_else(|| {
             let path = path.display();
-            Usage(format!("--published {path}: expected a number in row {number}, found {:?}", cells[value]))
+            Usage(format!("--published {path}:{line}: expected a number, found {:?}", cells[value]))
         })?;
         let own = match all.iter_mut().find(|own| own.label == cells[algorithm]) {
             Some(own) => own,
