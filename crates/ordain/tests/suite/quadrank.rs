@@ -343,3 +343,57 @@ fn what_cannot_be_fitted_is_refused_with_the_reason() {
         assert!(error.contains(found), "{error}");
     }
 }
+
+/// Label rankings: an order of labels for each item, or grades of some of them. Columns of its own make a function of the item for each label.
+#[test]
+fn label_rankings_are_learned() {
+    let (mut random, items, d, n) = (ordain::random::Random::new(3), 300, 3, 5);
+    let truth: Vec<f64> = (0..n * d).map(|_| random.normal()).collect();
+    let x: Vec<f32> = (0..items * d).map(|_| random.normal() as f32).collect();
+    let mut grades = vec![];
+    for item in x.chunks_exact(d) {
+        let score = |l: usize| (0..d).map(|j| truth[l * d + j] * f64::from(item[j])).sum::<f64>();
+        let scores: Vec<f64> = (0..n).map(|l| score(l) + 0.3 * random.normal()).collect();
+        let below = |l: usize| scores.iter().filter(|s| **s < scores[l]).count();
+        let coarse = random.below(4) == 0;
+        grades.extend((0..n).map(|l| match coarse {
+            true if random.below(4) == 0 => f64::NAN,
+            true => (below(l) / 2) as f64,
+            false => below(l) as f64,
+        }));
+    }
+    let (names, labels): (Vec<String>, Vec<String>) =
+        ((0..items).map(|i| format!("i{i}")).collect(), (0..n).map(|l| format!("l{l}")).collect());
+    let columns = ordain::data::Columns::named(["a", "b", "c"].map(String::from).to_vec());
+    let features = ordain::matrix::Features::Dense(ordain::matrix::Matrix::new(x.clone(), d));
+    let set = RankSet::of_label_rankings(&features, &columns, &names, &labels, &grades).unwrap();
+    assert_eq!((set.len(), set.rows()), (items, grades.iter().filter(|g| !g.is_nan()).count()));
+    assert_eq!((set.features.cols(), set.columns.names[4].as_str()), (n * d, "l1 b"));
+    // the same documents with the features of their items, in columns that all labels share
+    let (mut shared, mut values) = (set.clone(), vec![]);
+    for (q, item) in x.chunks_exact(d).enumerate() {
+        set.span(q).for_each(|_| values.extend_from_slice(item));
+    }
+    shared.features = ordain::matrix::Features::Dense(ordain::matrix::Matrix::new(values, d));
+    shared.columns = columns.clone();
+    let (train, test): (Vec<u32>, Vec<u32>) = set.all().into_iter().partition(|q| q % 2 == 0);
+    let worth = |set: &RankSet, core: usize| {
+        let fitted =
+            fit(&format!("quadrank[places=3,core={core},transform=none,scale=none,lambda=0.003]"), set, &train);
+        ndcg(&fitted, set, &test)
+    };
+    let (own, linked, alike) = (worth(&set, 0), worth(&set, 1), worth(&shared, 1));
+    assert!(own > alike + 0.1 && linked > alike + 0.1, "{own} {linked} {alike}");
+    // any ranker takes them
+    let ranked = fit("ranksvm[transform=none,scale=none,lambda=0.01]", &set, &train);
+    assert!(ndcg(&ranked, &set, &test) > alike + 0.1);
+    let refused = |names: &[String], labels: &[String], grades: &[f64]| {
+        RankSet::of_label_rankings(&features, &columns, names, labels, grades).unwrap_err().to_string()
+    };
+    assert!(refused(&names[1..], &labels, &grades).contains("a row for each of 299 items"));
+    assert!(refused(&names, &labels, &grades[1..]).contains("300 x 5 grades"));
+    let twice: Vec<String> = ["a", "b", "c", "b", "d"].map(String::from).to_vec();
+    assert!(refused(&names, &twice, &grades).contains("\"b\" twice"));
+    let infinite = [vec![f64::INFINITY], grades[1..].to_vec()].concat();
+    assert!(refused(&names, &labels, &infinite).contains("inf of \"l0\" for \"i0\""));
+}

@@ -1,6 +1,7 @@
 //! Queries with graded documents.
 
 mod clicks;
+mod label_rankings;
 pub(in crate::data) mod letor;
 mod pairs;
 mod pins;
