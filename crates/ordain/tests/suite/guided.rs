@@ -190,7 +190,7 @@ fn matchers_keep_signs() {
             assert!((a - b).abs() < 1e-2 * (1.0 + b.abs()), "{a} {b}");
         }
         let held = all(&format!("matchmap[lambda=0.01,null={null},monotone={against}{name}]"));
-        assert_eq!(held.model.score.weights()[j], 0.0, "{name}");
+        assert!(held.model.score.weights()[j].abs() <= 0.0, "{name}");
     }
 }
 
