@@ -10,14 +10,30 @@ fixed=scale=query,lambda=0.1
 rankers=(rankmatch dorm ranksvm listnet svmmap ranknet structrank ccrf sortnet rankboost adarank 'adarank[metric=ndcg@10]' frank qbrank isorank)
 measure="$(seq -s, -f 'ndcg@%g' 1 10),map"
 
+# The values of every method, and its fold means from seed to seed where it draws.
+rows='
+import json, sys
+said = json.load(sys.stdin)
+for name, row in [(m["label"], {k: v["fold_mean"] for k, v in m["metrics"].items()}) for m in said["methods"]] + [
+    ("published: " + name, row) for name, row in (said.get("published") or {}).items()
+]:
+    print(" ".join("%.3f" % row[m] for m in [f"ndcg@{k}" for k in range(1, 11)] + ["map"]), name)'
+
+# The comparison as JSON, its table, and its report.
+figure2() {
+  local name=$1
+  shift
+  "$ordain" compare "${rankers[@]}" "$@" --seeds 5 --metric "$measure" --report "target/figure2-$name.html" --json --quiet >"target/figure2-$name.json"
+  python3 -c "$rows" <"target/figure2-$name.json"
+}
 echo "Figure 2: every ranker, settings by validation, five seeds where a method draws (curves: target/figure2-*.html)"
-"$ordain" compare "${rankers[@]}" --folds "$data" --convention letor2 --seeds 5 --published "$data/published/reference_algorithms.csv" \
-  --metric "$measure" --report target/figure2-ohsumed.html --quiet
+figure2 ohsumed --folds "$data" --convention letor2 --published "$data/published/reference_algorithms.csv"
 for set in mq2008 mq2007-subset; do
   echo "The same on $set (TD2003 and TD2004 cannot be had)"
-  "$ordain" compare "${rankers[@]}" --folds "$1/ranking/$set" --empty zero --ties input --seeds 5 --metric "$measure" \
-    --report "target/figure2-$set.html" --quiet
+  figure2 "$set" --folds "$1/ranking/$set" --empty zero --ties input
 done
+scripts/figure2.py OHSUMED=target/figure2-ohsumed.json MQ2008=target/figure2-mq2008.json \
+  "MQ2007, 85 %=target/figure2-mq2007-subset.json" -o docs/figure2.svg
 
 echo "Figure 2, right: OHSUMED, NDCG@1..10 (fold means), M = R = 3"
 "$ordain" compare "rankmatch[$fixed,subset=R]" "dorm[$fixed]" "rankmatch[$fixed,places=3]" --folds "$data" --convention letor2 \
