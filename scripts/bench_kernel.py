@@ -211,7 +211,8 @@ def fit_ordain(fold, blocks, scale, more, options):
     more = dict(more)
     method = more.pop("method", "ballrank")
     pairs = len(Documents(train).pairs()[0])
-    settings = {"blocks": str(blocks).lower(), "gamma": f"{options.gamma:g}", "scale": scale, "c": f"{options.cost * pairs:g}", **more}
+    # columns as SVC has them: standardised, not transformed
+    settings = {"blocks": str(blocks).lower(), "transform": "none", "gamma": f"{options.gamma:g}", "scale": scale, "c": f"{options.cost * pairs:g}", **more}
     words = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
     command = [options.program, "fit", method, train, "-o", model, *words, "--json", "--threads", 1]
     runs = []

@@ -96,11 +96,31 @@ start = time.process_time()
 made = TfidfVectorizer()
 train = made.fit_transform(texts[:cut])
 tfidf = time.process_time() - start
-model = OneVsRestClassifier(LogisticRegression(C=10, max_iter=1000)).fit(train, binary.transform(labels[:cut]))
-peer = f1_score(truth, model.predict(made.transform(texts[cut:])), average="micro")
-usual = OneVsRestClassifier(LogisticRegression(max_iter=1000)).fit(train, binary.transform(labels[:cut]))
-plain = f1_score(truth, usual.predict(made.transform(texts[cut:])), average="micro")
-print(f"scikit-learn: micro-F1 {plain:.4f} (C=1), {peer:.4f} (C=10); {time.process_time() - start:.1f} s of processor, TF-IDF {tfidf:.2f}")
+given = binary.transform(labels[:cut])
+
+
+def logistic(c, rows):
+    """One logistic regression per topic."""
+    return OneVsRestClassifier(LogisticRegression(C=c, max_iter=1000)).fit(train[rows], given[rows])
+
+
+# C and the cut of the probabilities by every fifth document of the training part
+held = np.arange(cut) % 5 == 4
+cuts = np.linspace(0.02, 0.6, 59)
+tried = {}
+for c in (0.1, 1, 10, 100, 1000):
+    p = logistic(c, ~held).predict_proba(train[held])
+    reached = [f1_score(given[held], p > at, average="micro", zero_division=0) for at in cuts]
+    tried[c] = (max(reached), cuts[int(np.argmax(reached))])
+c = max(tried, key=lambda c: tried[c][0])
+tested = made.transform(texts[cut:])
+plain, model = logistic(1, slice(None)), logistic(c, slice(None))
+usual = f1_score(truth, plain.predict(tested), average="micro")
+peer = f1_score(truth, model.predict_proba(tested) > tried[c][1], average="micro")
+print(
+    f"scikit-learn: micro-F1 {usual:.4f} (C = 1, cut at .5), {peer:.4f} (C = {c:g}, cut at {tried[c][1]:.2f}, both chosen); "
+    f"{time.process_time() - start:.1f} s of processor, TF-IDF {tfidf:.2f}"
+)
 
 with tempfile.TemporaryDirectory() as folder:
     for name, part in [("train", range(cut)), ("test", range(cut, args.documents))]:
