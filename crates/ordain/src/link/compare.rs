@@ -1,10 +1,11 @@
 //! Comparisons: what two records say of the same field, as columns of numbers.
 
+use super::agreement::{LEVELS, STEPS};
 use super::fields::{self, Field};
 use super::similar;
 use crate::data::parse_date;
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
+use crate::matrix::{Features, Matrix};
 use rayon::prelude::*;
 use std::fmt;
 use std::str::FromStr;
@@ -222,6 +223,14 @@ impl How {
     }
 }
 
+/// How a field agrees in pairs of records: the level of each, 0 where either is empty and the last where both are equal, and minus the logarithm of the share of
+/// all records that have the value, if both have the same.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Agreement {
+    pub(super) level: Vec<u8>,
+    pub(super) rarity: Vec<f32>,
+}
+
 /// All comparisons of pairs of records.
 pub(super) struct Comparer<'a> {
     fields: &'a [Field],
@@ -259,6 +268,33 @@ impl<'a> Comparer<'a> {
     pub(super) fn comparisons_of(&self, flag: usize) -> usize {
         let own = self.all.iter().filter(|(at, ..)| *at == self.gaps[flag]);
         own.map(|(_, how, _)| 1 + usize::from(how.has_near())).sum()
+    }
+
+    /// How the fields that are compared agree in each pair, whose comparisons are `rows`.
+    pub(super) fn agreements(&self, pairs: &[(u32, u32)], rows: &Features) -> Vec<Agreement> {
+        let mut compared: Vec<usize> = self.all.iter().map(|one| one.0).collect();
+        compared.sort_unstable();
+        compared.dedup();
+        compared.iter().map(|&at| self.agreement(at, pairs, rows)).collect()
+    }
+
+    fn agreement(&self, at: usize, pairs: &[(u32, u32)], rows: &Features) -> Agreement {
+        let field = &self.fields[at];
+        let likeness = |how: How| how.has_near() || matches!(how, How::Number | How::Date);
+        let own = self.all.iter().enumerate().filter(|(_, one)| one.0 == at && likeness(one.1));
+        let columns: Vec<usize> = own.map(|(column, _)| column).collect();
+        let all: f64 = field.counts.iter().map(|&count| f64::from(count)).sum();
+        let of = |(row, &(i, j)): (usize, &(u32, u32))| match (field.of(0, i), field.of(1, j)) {
+            (Some(a), Some(b)) if a == b => (LEVELS as u8 - 1, (all / f64::from(field.counts[a as usize])).ln() as f32),
+            (Some(_), Some(_)) => {
+                let sum: f64 = columns.iter().map(|&column| f64::from(rows.value(row, column))).sum();
+                let mean = sum / columns.len().max(1) as f64;
+                (1 + STEPS.iter().filter(|step| mean >= **step).count() as u8, 0.0)
+            }
+            _ => (0, 0.0),
+        };
+        let (level, rarity) = pairs.par_iter().enumerate().with_min_len(1024).map(of).unzip();
+        Agreement { level, rarity }
     }
 
     /// A row for each pair: 0 where either cell is empty, and 1 in the column that says so. In parallel over pairs.

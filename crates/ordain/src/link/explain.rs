@@ -1,16 +1,15 @@
 //! What comparisons are worth, and why a pair is linked or not.
 
 use super::known::Known;
-use super::learn::{HELD, training};
-use super::local::{self, Neighbours};
+use super::learn::HELD;
 use super::{Candidates, Link};
 use crate::data::scale::Scale;
 use crate::error::Result;
 use crate::method::{Match, Matcher};
-use crate::metric::Convention;
 use crate::metric::calibration::Calibration;
 use crate::solver::run::Watch;
-use crate::task::{Fitted, Model, Training};
+use crate::task::Fitted;
+use std::collections::BTreeMap;
 
 /// Why two records are linked rather than each staying alone.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,21 +76,20 @@ impl Candidates<'_> {
         Some(Why { pair: (left, right), probability: link.probability, alone, parts, sum })
     }
 
-    /// How probabilities come true on known pairs that a fit has not seen: one in five of them, and what would be if their partners were not there.
-    /// Nothing if fewer than five are known.
+    /// How probabilities come true on known pairs that a fit has not seen: all candidates of the left records of one match in five. Nothing if fewer than five are known.
     pub fn calibration(&self, known: &Known, watch: &Watch) -> Result<Option<Calibration>> {
-        let comparer = self.comparer()?;
-        let near = Neighbours::new(&self.pairs, [self.left.len(), self.right.len()]);
-        let (set, groups) = local::problems(known, &near, self.right_many, &comparer, &self.set.columns)?;
-        let (train, valid) = training(&set, &groups);
-        if known.yes.len() < HELD as usize || valid.is_empty() {
+        if known.yes.len() < HELD as usize {
             return Ok(None);
         }
-        let data =
-            Training { valid: Some(&valid), by: Some("nll".parse()?), refit: false, ..Training::new(&set, &train) };
-        let fitted = crate::task::Method::fit(&super::learn::method(), &data, watch)?;
-        let ready = fitted.model.prepare(&set)?;
-        let said = fitted.model.evaluate(&ready, &valid, &["ece".parse()?], &Convention::STANDARD)?;
-        Ok(Some(Calibration::joined(&said.calibration)))
+        let (some, held) = known.held_out();
+        let said = self.said(&self.learn(&some, watch)?.model, &some)?;
+        let partner: BTreeMap<u32, u32> = held.into_iter().collect();
+        let mut all = Calibration::default();
+        for ((i, j), probability) in self.pairs.iter().zip(&said.pair) {
+            if let Some(own) = partner.get(i) {
+                all.add(*probability, f64::from(u8::from(own == j)));
+            }
+        }
+        Ok(Some(all))
     }
 }

@@ -1,5 +1,6 @@
 //! Pairs of records of which somebody knows whether they belong together.
 
+use super::learn::HELD;
 use crate::data::{Records, Role, Roles, is_table, texts};
 use crate::error::{Error, Result};
 use crate::labelling::{Subject, Subjects, standing};
@@ -20,6 +21,17 @@ impl Known {
     /// How many pairs are known to belong together, and how many are known not to.
     pub fn counts(&self) -> (usize, usize) {
         (self.yes.len(), self.no.len())
+    }
+}
+
+impl Known {
+    /// What is known without every fifth match, and these.
+    pub(super) fn held_out(&self) -> (Self, Vec<(u32, u32)>) {
+        let held = |n: usize| n as u32 % HELD == HELD - 1;
+        let part = |want: bool| {
+            self.yes.iter().enumerate().filter(move |(n, _)| held(*n) == want).map(|(_, pair)| *pair).collect()
+        };
+        (Self { yes: part(false), no: self.no.clone() }, part(true))
     }
 }
 

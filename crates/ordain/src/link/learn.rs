@@ -21,17 +21,20 @@ const LEAST: usize = 50;
 const MOST: usize = 600;
 
 /// What learns. Comparisons are between 0 and 1 as they are, so that nothing is transformed.
-pub(super) fn method() -> MatchMap {
+fn method() -> MatchMap {
     MatchMap { null: true, transform: Transform::None, ..MatchMap::default() }
 }
 
 /// Problems to learn from, and those to choose by: no known pair is on both sides.
-pub(super) fn training(set: &MatchSet, groups: &[u32]) -> (Vec<u32>, Vec<u32>) {
+fn training(set: &MatchSet, groups: &[u32]) -> (Vec<u32>, Vec<u32>) {
     set.all().into_iter().partition(|&p| groups[p as usize] % HELD != HELD - 1)
 }
 
 impl Candidates<'_> {
-    /// A matcher that has learned from known pairs what comparisons are worth, and what staying alone is.
+    /// A matcher that has learned what comparisons are worth, and what staying alone is.
+    ///
+    /// Two can teach it: known pairs by themselves, and all pairs, whose fields agree where records belong together. That one is taken to which one in five of the known
+    /// matches, learned without them, are likelier; where fewer than five are known, all pairs teach.
     ///
     /// # Errors
     ///
@@ -43,6 +46,21 @@ impl Candidates<'_> {
                 found: format!("none, and {} that do not", known.no.len()),
             });
         }
+        if known.yes.len() >= HELD as usize {
+            let (some, held) = known.held_out();
+            let all = self.likelihood(&self.by_all(&some, watch)?.0, &some, &held)?;
+            let alone = self.likelihood(&self.by_known(&some, watch)?.model, &some, &held)?;
+            if alone > all {
+                return self.by_known(known, watch);
+            }
+        }
+        let (model, report) = self.by_all(known, watch)?;
+        let settings = MatchMap { scale: Choice::Set(Scale::None), ..method() }.written().settings;
+        Ok(self.fitted(model, settings, (self.len(), self.set.len()), report))
+    }
+
+    /// A matcher that known pairs teach by themselves, and the links that it finds.
+    fn by_known(&self, known: &Known, watch: &Watch) -> Result<Fitted<Match>> {
         let near = || Neighbours::new(&self.pairs, [self.left.len(), self.right.len()]);
         let (set, groups) = local::problems(known, &near(), self.right_many, &self.comparer()?, &self.set.columns)?;
         let (train, valid) = training(&set, &groups);
@@ -186,7 +204,7 @@ impl Candidates<'_> {
 
     /// The candidates of which nothing is known, and for each problem its left and its right records: one problem, or one for each left record
     /// if a right one may have many.
-    fn unknown(&self, known: &Known) -> Result<(MatchSet, Vec<[Vec<u32>; 2]>)> {
+    pub(super) fn unknown(&self, known: &Known) -> Result<(MatchSet, Vec<[Vec<u32>; 2]>)> {
         let taken = [0, 1].map(|side| {
             let of = |&(i, j): &(u32, u32)| if side == 0 { i } else { j };
             known.yes.iter().map(of).collect::<BTreeSet<u32>>()

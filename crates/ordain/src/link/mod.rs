@@ -6,7 +6,7 @@
 //!
 //! A [`Linking`] says which pairs are looked at and how fields are compared; where it says nothing, both follow from what the
 //! tables hold. [`Linking::candidates`] makes the pairs. [`Candidates::learn`] learns a matcher from pairs that are known to belong
-//! together, or not; [`Candidates::unlearned`] is one that has learned nothing, to choose what to ask people about.
+//! together, or not, and from how fields agree in all others; [`Candidates::unlearned`] is one that has learned nothing, to choose what to ask people about.
 //! [`Candidates::links`] says who is who. One left record has one right one at most, and the other way round unless [`Linking::right_many`].
 //!
 //! ```
@@ -25,6 +25,7 @@
 //! # Ok::<(), ordain::Error>(())
 //! ```
 
+mod agreement;
 mod block;
 mod compare;
 mod explain;
@@ -34,6 +35,7 @@ mod learn;
 mod local;
 mod pairs;
 mod similar;
+mod unlabelled;
 mod usual;
 
 pub use block::{Found, Key, Rule};
@@ -51,6 +53,7 @@ use crate::task::{Facts, Fitted, Method, Model};
 use crate::traits::Stop;
 use compare::Comparer;
 use fields::Field;
+use serde_json::{Map, Value};
 use std::path::Path;
 
 /// How two tables are linked.
@@ -206,22 +209,34 @@ impl Candidates<'_> {
         let second = second.unwrap_or(0.0).min(best - 0.5);
         matcher.null = Some(0.25 * (best + second));
         matcher.temperature = Some(0.25 * (best - second));
+        let report =
+            Report { iterations: 0, objective: 0.0, gradient: 0.0, gap: None, rounds: None, stop: Stop::Iterations };
+        let settings = MatchMap { null: true, ..MatchMap::default() }.written().settings;
+        Ok(self.fitted(matcher, settings, (0, 0), report))
+    }
+
+    /// A model with what is to be said of it: how many pairs of how many problems taught it.
+    fn fitted(
+        &self,
+        model: Matcher,
+        settings: Map<String, Value>,
+        (edges, problems): (usize, usize),
+        report: Report,
+    ) -> Fitted<Match> {
         let notes = MatchNotes {
-            edges: 0,
-            problems: 0,
-            blank_problems: self.set.len(),
-            partly_known: 0,
+            edges,
+            problems,
+            blank_problems: self.set.len() - problems,
+            partly_known: problems,
             engines: Default::default(),
             accuracy: "exact".into(),
             error: None,
             trees: None,
             local: None,
         };
-        let report =
-            Report { iterations: 0, objective: 0.0, gradient: 0.0, gap: None, rounds: None, stop: Stop::Iterations };
         let facts = Facts {
             method: "matchmap".into(),
-            settings: MatchMap { null: true, ..MatchMap::default() }.written().settings,
+            settings,
             asked: Default::default(),
             data: self.set.digest(),
             notes,
@@ -232,6 +247,6 @@ impl Candidates<'_> {
             auto: None,
             init: None,
         };
-        Ok(Fitted { model: matcher, facts, journal: None })
+        Fitted { model, facts, journal: None }
     }
 }

@@ -66,7 +66,10 @@ const MAY_USE: [(&str, &[&str]); 26] = [
     ("export", &["error", "matrix", "random", "data", "kernel", "tree", "score", "task", "method", "model_file"]),
     ("ask", &["error", "random", "structure", "solver", "task", "method", "data"]),
     ("labelling", &["error", "random", "data"]), // random: its tests alone
-    ("link", &["error", "matrix", "random", "traits", "data", "solver", "metric", "task", "method", "labelling"]),
+    (
+        "link",
+        &["error", "matrix", "random", "pieces", "traits", "data", "solver", "metric", "task", "method", "labelling"],
+    ),
     (
         "answer",
         &["error", "matrix", "random", "data", "structure", "score", "metric", "task", "method", "model_file", "ask"],
