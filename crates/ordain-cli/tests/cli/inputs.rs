@@ -72,6 +72,59 @@ fn what_is_no_input_is_refused() {
     ordain(&["predict", &model, &bad]).code(1).says("as many in every row");
 }
 
+/// Every fold of a cross-validation learns its steps anew: it gives what files of its parts give by themselves. Numbers that were made of the whole file
+/// before it was cut give something else, so that a step that sees the test part would be found.
+#[test]
+fn folds_learn_their_steps_anew() {
+    let place = Place::empty();
+    let mut random = ordain::random::Random::new(3);
+    let words: Vec<&str> = "boat wave fish cloud bird sun tree leaf fox".split(' ').collect();
+    let head = "id,title,country,labels\n";
+    let row = |n: usize| {
+        let label = random.below(3);
+        let mut said =
+            |own: usize| words[3 * (if random.below(3) == 0 { random.below(3) } else { own }) + random.below(3)];
+        let text = format!("{} {} {}", said(label), said(label), said(label));
+        let country = ["FR", "DE", "ES", "IT", "PL"][random.below(5)];
+        // words that only a few items have, and whose number changes what all others weigh
+        format!("i{n},\"{text} w{}\",{country},{}\n", n % 29, ["sea", "sky", "wood"][label])
+    };
+    let rows: Vec<String> = (0..90).map(row).collect();
+    let of = |folds: &[usize]| -> String {
+        head.to_owned()
+            + &rows
+                .iter()
+                .enumerate()
+                .filter(|(n, _)| folds.contains(&(n % 3)))
+                .map(|(_, row)| &**row)
+                .collect::<String>()
+    };
+    let inputs = ["--input", "title:text", "--input", "country:category"];
+    let method = "independent[lambda=0.1,features=direct]";
+    let measure = ["--metric=bep,ndcg", "--json"];
+    let means = |words: &[&str], fold: usize| -> Vec<f64> {
+        let value = well(&[&["compare", method], words, &measure].concat()).json();
+        let metrics = value["methods"][0]["metrics"].as_object().unwrap().values();
+        metrics.map(|own| own["folds"].get(fold).unwrap_or(&own["mean"]).as_f64().unwrap()).collect()
+    };
+    let whole = place.write("all.csv", &of(&[0, 1, 2]));
+    let numbers = place.at("numbers.csv");
+    well(&[&["convert", &whole, &numbers], &inputs[..]].concat());
+    let mut told = 0;
+    for fold in 0..3 {
+        // nothing is chosen, so that the part to choose by is learned from too
+        let train = place.write("train.csv", &of(&[(fold + 1) % 3, (fold + 2) % 3]));
+        let test = place.write("test.csv", &of(&[fold]));
+        let by_hand = [&["--train", &train, "--test", &test], &inputs[..]].concat();
+        let by_hand = means(&by_hand, 0);
+        let own = means(&[&["--cv", "3", &whole], &inputs[..]].concat(), fold);
+        assert!(own.iter().zip(&by_hand).all(|(a, b)| (a - b).abs() < 1e-12), "fold {fold}: {own:?} and {by_hand:?}");
+        let before = means(&["--cv", "3", &numbers, "--labels=sea,sky,wood"], fold);
+        told += usize::from(before != own);
+    }
+    assert!(told > 0, "steps that have seen all items are not told from those of the folds");
+}
+
 /// A `.npy` file of rows of float32.
 fn npy(rows: &[[f32; 2]]) -> Vec<u8> {
     let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, 2), }}", rows.len());
