@@ -283,7 +283,7 @@ impl Show for Match {
         }
         if let (true, Some(chosen)) = (facts.method == "matchmap", &facts.chosen) {
             // what was fitted, and what was changed afterwards
-            let of_probabilities = chosen.metric.parse().is_ok_and(Metric::of_probabilities);
+            let of_probabilities = chosen.metric.parse::<Metric>().is_ok_and(Metric::of_probabilities);
             let null = if model.null.is_some() && !of_probabilities {
                 format!("staying unmatched was moved for {}, and ", chosen.metric)
             } else {

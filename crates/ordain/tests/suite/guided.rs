@@ -56,7 +56,7 @@ fn a_metric_of_the_caller_chooses_as_the_same_one_of_ordain() {
     let chosen = |by| fit::<ordain::method::Annotate>("cstar[core=1]", &items, Some(by)).unwrap().facts.chosen.unwrap();
     let (a, b) = (chosen(own.metric()), chosen("mrr".parse().unwrap()));
     assert!(a.candidates.iter().zip(&b.candidates).all(|(a, b)| (a.value - b.value).abs() < 1e-12), "{a:?} {b:?}");
-    let edges = Linkage { problems: 140, records: 4, ..Linkage::default() }.make();
+    let edges = Linkage { problems: 140, records: 4, matched: 1.0, ..Linkage::default() }.make();
     let whole = Own::new("f1", |truth, said| Ok(Some(f1(truth, said))));
     let chosen = |by| fit::<ordain::method::Match>("matchmap", &edges, Some(by)).unwrap().facts.chosen.unwrap();
     let (a, b) = (chosen(whole.metric()), chosen("f1".parse().unwrap()));
@@ -177,9 +177,9 @@ fn signs_are_kept_at_the_best_objective() {
 /// Matchers keep signs too, from any side and with weights of staying alone.
 #[test]
 fn matchers_keep_signs() {
-    let set = Linkage { problems: 30, records: 4, ..Linkage::default() }.make();
-    let all = |method: &str| fit::<ordain::method::Match>(method, &set, None).unwrap();
-    for null in ["false", "true"] {
+    for (null, matched) in [("false", 1.0), ("true", 0.7)] {
+        let set = Linkage { problems: 30, records: 4, matched, ..Linkage::default() }.make();
+        let all = |method: &str| fit::<ordain::method::Match>(method, &set, None).unwrap();
         let plain = all(&format!("matchmap[lambda=0.01,null={null}]"));
         let weights = plain.model.score.weights().to_vec();
         let j = (0..weights.len()).max_by(|&a, &b| weights[a].abs().total_cmp(&weights[b].abs())).unwrap();
