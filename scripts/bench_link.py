@@ -206,7 +206,7 @@ def main():
     parser.add_argument("--peers", default="logistic")
     asked = parser.parse_args()
     peers = [peer for peer in asked.peers.split(",") if peer]
-    own_venv.enter({**PACKAGES, **({"splink": "splink", "pandas": "pandas"} if "splink" in peers else {})})
+    own_venv.enter({**PACKAGES, **({"splink<5": "splink", "pandas": "pandas"} if "splink" in peers else {})})
     import numpy
 
     first, _, last = asked.seeds.partition("-")
