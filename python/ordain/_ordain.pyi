@@ -97,6 +97,7 @@ __all__ = [
     "star_ranking_forced",
     "star_ranking_marginals",
     "top_k_marginals",
+    "write_whole",
 ]
 __version__: str
 

@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 
 from . import _ordain
+from ._base import Metric
 from ._input import Doubles, column, ids
 
 
 def per_query(
-    metric: str,
+    metric: Metric,
     y: Any,
     score: Any,
     qid: Any = None,
@@ -35,8 +36,9 @@ def per_query(
 ) -> Doubles:
     """The value of each query, in order of first appearance; NaN where the convention leaves a query out.
 
-    `metric` is a name such as `"ndcg@10"`, `"map"` or `"p@5"`. Without `qid` all rows are one query. `docid` is what
-    `ties="id"` goes by, else the number of the row, from 1. Cost O(n log n) per query.
+    `metric` is a name such as `"ndcg@10"`, `"map"` or `"p@5"`, or a function of the relevance and the scores of one
+    query. Without `qid` all rows are one query. `docid` is what `ties="id"` goes by, else the number of the row, from
+    1. Cost O(n log n) per query.
     """
     n = len(y)
     y, score = column(y, "y", n), column(score, "score", n)
@@ -46,7 +48,7 @@ def per_query(
 
 
 def mean(
-    metric: str,
+    metric: Metric,
     y: Any,
     score: Any,
     qid: Any = None,

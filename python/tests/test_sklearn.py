@@ -181,6 +181,15 @@ WEIGHT = (
     "a pair weighs the geometric mean of its rows, so that a weight of all rows of a query is the weight of the query"
 )
 
+WHOLE = "this method weighs whole queries: rows of one query with different weights are refused"
+REFUSED = "this method takes no weights, and says which ones do"
+WEIGHTED = [
+    "check_sample_weights_not_overwritten",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+]
+ANY_WEIGHTS = [f"check_sample_weights_{how}" for how in ("pandas_series", "not_an_array", "list", "shape")]
+
 
 def excepted(estimator):
     """Checks that a ranker fails on purpose, each with its reason."""
@@ -188,7 +197,10 @@ def excepted(estimator):
     if isinstance(estimator, RankSVM):
         known["check_sample_weight_equivalence_on_dense_data"] = WEIGHT
         known["check_sample_weight_equivalence_on_sparse_data"] = WEIGHT
+    if isinstance(estimator, (Dorm, BallRank)):
+        known |= dict.fromkeys(WEIGHTED + ANY_WEIGHTS, REFUSED)
     if isinstance(estimator, RankMatch):
+        known |= dict.fromkeys(WEIGHTED, WHOLE)
         known["check_estimator_sparse_array"] = PLACES
         known["check_estimator_sparse_matrix"] = PLACES
         known["check_methods_subset_invariance"] = PLACES
