@@ -71,8 +71,10 @@ fn remove_stale(folder: &Path, prefix: &str) {
         let own = name.to_str().is_some_and(|name| name.starts_with(prefix) && name.ends_with(UNDER_WAY));
         // a link, a pipe or a folder of that name is not ours
         if own && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            let free = File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
-            if free {
+            // the lock is held until the file is gone: who has just made it sees the one or the other
+            if let Ok(file) = File::open(entry.path())
+                && file.try_lock().is_ok()
+            {
                 let _ = std::fs::remove_file(entry.path()); // somebody else may be faster
             }
         }
