@@ -112,7 +112,7 @@ fn files(set: &MatchSet, parts: &[Vec<u32>], folder: &Path) -> Vec<String> {
 #[test]
 fn silhouettes_made_up() {
     let dir = tempfile::tempdir().unwrap();
-    let (set, parts) = Silhouettes { pairs: [60, 40, 100], ..Silhouettes::default() }.make();
+    let (set, parts) = Silhouettes { points: 18, pairs: [60, 40, 100], ..Silhouettes::default() }.make();
     let parts = parts.map(|part| part.map(|p| p as u32).collect::<Vec<u32>>());
     let paths = files(&set, &parts, dir.path());
     let plain = unlearned(&set, &parts[2]);

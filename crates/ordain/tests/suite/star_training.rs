@@ -268,7 +268,7 @@ fn labels_that_are_seldom_or_never_known_spoil_nothing() {
 #[test]
 fn hundreds_of_labels_on_an_item_train() {
     let mut random = Random::new(22);
-    let (items, n) = (24, 700);
+    let (items, n) = (8, 700);
     let yes: Vec<Vec<u32>> = (0..items).map(|_| (0..n as u32).filter(|_| random.uniform() < 0.55).collect()).collect();
     let values: Vec<f32> = (0..items * 3).map(|_| random.normal() as f32).collect();
     let names = |k: usize| (0..k).map(|j| j.to_string()).collect::<Vec<_>>();
