@@ -3,6 +3,7 @@
 use super::atomic::write_whole;
 use super::npy::Array;
 use super::source::{extension, read_at_most};
+use super::strings::no_json;
 use super::table::csv::{check_writable, headed, table_name};
 use crate::error::{Error, Interrupt, Result};
 use crate::picture::tensor::Reduction;
@@ -289,6 +290,9 @@ impl Tensors {
         if sizes.is_empty() {
             return Err(wrong("an array of samples, of two or more dimensions", "one dimension".into()));
         }
+        if array.values.is_empty() {
+            return Err(wrong("at least one sample of at least one number", format!("the shape {:?}", array.shape)));
+        }
         if let Some(at) = array.values.iter().position(|x| !x.is_finite()) {
             return Err(wrong("finite numbers", format!("{} at place {at}", array.values[at])));
         }
@@ -300,7 +304,8 @@ impl Tensors {
     ///
     /// # Errors
     ///
-    /// [`Error::Data`] where the samples have another size than those that were learned from.
+    /// [`Error::Data`] where the samples have another size than those that were learned from, or their numbers are so large
+    /// that the cores are beyond single precision.
     pub fn reduced(&self, by: &Reduction) -> Result<PictureTable> {
         if by.sizes() != self.sizes {
             return Err(Error::Data {
@@ -310,8 +315,15 @@ impl Tensors {
         }
         let size = self.sizes.iter().product::<usize>().max(1);
         let cores: Result<Vec<Vec<f64>>> = self.values.par_chunks(size).map(|sample| by.apply(sample)).collect();
-        let values = cores?.iter().flatten().map(|x| *x as f32).collect();
-        let names = (0..by.ranks().iter().product()).map(|k| format!("tensor{k}")).collect();
+        let values: Vec<f32> = cores?.iter().flatten().map(|x| *x as f32).collect();
+        let names: Vec<String> = (0..by.ranks().iter().product()).map(|k| format!("tensor{k}")).collect();
+        if let Some(at) = values.iter().position(|x| !x.is_finite()) {
+            let expected = "samples whose cores single precision can hold".into();
+            return Err(Error::Data {
+                expected,
+                found: format!("too large numbers in sample {}", at / names.len() + 1),
+            });
+        }
         Ok(PictureTable { names, rows: self.rows.clone(), values })
     }
 }
@@ -351,7 +363,7 @@ impl Kept {
             found,
         };
         let kept: Self =
-            serde_json::from_slice(&read_at_most(path, KEPT, "what was learned")?).map_err(|e| wrong(e.to_string()))?;
+            serde_json::from_slice(&read_at_most(path, KEPT, "what was learned")?).map_err(|e| wrong(no_json(&e)))?;
         let whole = match &kept {
             Self::Pictures(learned) => learned.is_whole(),
             Self::Tensors(reduction) => reduction.is_whole(),

@@ -75,6 +75,13 @@ pub(in crate::data) fn short(text: &str) -> String {
     text.chars().take(60).collect()
 }
 
+/// What is wrong with JSON, and where.
+pub(in crate::data) fn no_json(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    let said = said.split(" at line ").next().unwrap_or_default();
+    format!("{} in line {}, column {}", visible(said), error.line(), error.column())
+}
+
 /// The beginning of a text that may hold anything, for messages: control characters are escaped.
 pub(in crate::data) fn visible(text: &str) -> String {
     let mut out = String::new();

@@ -20,6 +20,15 @@ pub(super) fn falling(matrix: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
     (order.iter().map(|&k| values[k]).collect(), rows)
 }
 
+/// Whether rows of this length are orthonormal, as far as a file keeps them.
+pub(super) fn are_orthonormal(rows: &[f64], length: usize) -> bool {
+    let rows: Vec<&[f64]> = rows.chunks_exact(length).collect();
+    let right = |i: usize, j: usize| {
+        (crate::matrix::dot(rows[i], rows[j]) - f64::from(u8::from(i == j))).abs() <= 1e-6 // never true of a NaN
+    };
+    (0..rows.len()).all(|i| (0..=i).all(|j| right(i, j)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

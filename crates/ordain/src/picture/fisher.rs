@@ -92,6 +92,7 @@ fn to_length_1(values: &mut [f32], least: f32) {
 ///
 /// then the square root of each entry with its sign, and length 1. A vector has `4 · 32 · components` numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Fisher {
     kinds: [Mixture; 2],
 }
@@ -149,25 +150,15 @@ impl Fisher {
         self.kinds.iter().map(|kind| 2 * kind.means.len()).sum()
     }
 
-    /// Whether all parts fit together, as those of a stored one have to.
-    pub(crate) fn check(&self) -> bool {
-        let fits = |kind: &Mixture, length: usize| {
-            let (k, kept) = (kind.weights.len(), kind.axes.len().checked_div(length).unwrap_or(0));
-            kind.centre.len() == length
-                && (1..=KEPT).contains(&kept)
-                && kind.axes.len() == kept * length
-                && k > 0
-                && kind.means.len() == k * kept
-                && kind.deviations.len() == k * kept
-                && kind.weights.iter().chain(&kind.deviations).all(|x| x.is_finite() && *x > 0.0)
-                && kind.centre.iter().chain(&kind.axes).chain(&kind.means).all(|x| x.is_finite())
-        };
-        fits(&self.kinds[0], CELLS * CELLS * 8) && fits(&self.kinds[1], CELLS * CELLS * 6)
+    /// Whether all parts are those that [`Fisher::learn`] can give for so many Gaussians, as those of a stored one have to be.
+    pub(crate) fn is_of(&self, components: usize) -> bool {
+        self.kinds[0].is_of(components, CELLS * CELLS * 8) && self.kinds[1].is_of(components, CELLS * CELLS * 6)
     }
 }
 
 /// Principal components of patches, and Gaussians over them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Mixture {
     centre: Vec<f64>,
     /// The components as rows.
@@ -224,6 +215,24 @@ impl Mixture {
             last = sums.likelihood;
         }
         Ok(this)
+    }
+
+    /// Whether it can have been learned from patches of so many numbers: those are from 0 to 1, so that along an axis no patch is
+    /// farther from the centre than the root of their number. A Gaussian without patches keeps a millionth, see `update`.
+    fn is_of(&self, components: usize, length: usize) -> bool {
+        let (size, far) = (KEPT * components, 1.001 * (length as f64).sqrt());
+        let near = |values: &[f64], most: f64| values.iter().all(|x| x.abs() <= most);
+        self.centre.len() == length
+            && near(&self.centre, 1.001)
+            && self.axes.len() == KEPT * length
+            && axes::are_orthonormal(&self.axes, length)
+            && self.weights.len() == components
+            && self.weights.iter().all(|w| *w > 1e-9)
+            && (self.weights.iter().sum::<f64>() - 1.0).abs() <= 1e-6
+            && self.means.len() == size
+            && near(&self.means, far)
+            && self.deviations.len() == size
+            && self.deviations.iter().all(|s| (1e-8..=far).contains(s))
     }
 
     fn kept(&self) -> usize {
@@ -385,7 +394,7 @@ mod tests {
     fn a_vector_equals_a_plain_loop() {
         let pictures: Vec<Picture> = (0..6).map(|seed| noise(seed, 60 + seed as usize, 50)).collect();
         let fisher = Fisher::learn(pictures.len(), |i| Ok(pictures[i].clone()), 3, 1, &Interrupt::default()).unwrap();
-        assert!(fisher.check());
+        assert!(fisher.is_of(3) && !fisher.is_of(2));
         let got = fisher.apply(&pictures[2]);
         assert_eq!(got.len(), fisher.length());
         let mut want = vec![];

@@ -63,7 +63,7 @@ impl Recipe {
             () if self.gradients > 180 => refuse("gradients", "at most 180 directions", self.gradients),
             () if self.fisher > 256 => refuse("fisher", "at most 256 Gaussians", self.fisher),
             () if !(1..=64).contains(&self.grid) => refuse("grid", "1 to 64 cells each way", self.grid),
-            () if self.names().is_empty() => Err(Error::Setting {
+            () if *self == (Self { grid: self.grid, shares: self.shares, ..Self::default() }) => Err(Error::Setting {
                 name: "features".into(),
                 expected: "at least one of colour, layout, edges, gradients, shape, fisher".into(),
                 found: "none".into(),
@@ -167,7 +167,7 @@ impl Learned {
         self.recipe.check().is_ok()
             && match &self.fisher {
                 None => self.recipe.fisher == 0,
-                Some(fisher) => fisher.check() && fisher.length() == Fisher::entries(self.recipe.fisher),
+                Some(fisher) => self.recipe.fisher > 0 && fisher.is_of(self.recipe.fisher),
             }
     }
 }

@@ -27,6 +27,7 @@ const PIECE: usize = 16;
 /// # Ok::<(), ordain::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Reduction {
     sizes: Vec<usize>,
     ranks: Vec<usize>,
@@ -172,14 +173,21 @@ impl Reduction {
         &self.ranks
     }
 
-    /// Whether sizes, ranks and factors fit together, as those of a stored reduction have to.
+    /// Whether sizes, ranks, factors and errors are those that [`Reduction::learn`] can give, as those of a stored reduction
+    /// have to be.
     pub fn is_whole(&self) -> bool {
-        self.sizes.len() == self.ranks.len()
+        let sizes = self.sizes.iter().try_fold(1usize, |all, size| all.checked_mul(*size));
+        !self.sizes.is_empty()
+            && sizes.is_some()
+            && self.sizes.len() == self.ranks.len()
             && self.sizes.len() == self.factors.len()
             && self.ranks.iter().zip(&self.sizes).all(|(r, s)| *r > 0 && r <= s)
             && self.factors.iter().enumerate().all(|(k, factor)| {
-                Some(factor.len()) == self.ranks[k].checked_mul(self.sizes[k]) && factor.iter().all(|x| x.is_finite())
+                Some(factor.len()) == self.ranks[k].checked_mul(self.sizes[k])
+                    && axes::are_orthonormal(factor, self.sizes[k])
             })
+            && self.errors.is_sorted_by(|before, after| before >= after)
+            && self.errors.last().is_some_and(|error| *error >= 0.0)
     }
 }
 

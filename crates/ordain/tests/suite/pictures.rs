@@ -301,4 +301,84 @@ fn what_was_kept_is_read_again_and_checked() {
         let error = Kept::read(&path).unwrap_err().to_string();
         assert!(error.contains("ordain features --keep"), "{error}");
     }
+    // what cannot be learned is refused, place by place
+    let wholes = [kept, Kept::Pictures(gaussians())];
+    let forged: [(usize, &str, &str, serde_json::Value); 12] = [
+        (0, "tensors", "/note", 1.into()),
+        (0, "tensors", "/factors/1/0", 2.5.into()),
+        (0, "tensors", "/factors/0/3", 0.into()),
+        (0, "tensors", "/errors", serde_json::json!([])),
+        (0, "tensors", "/errors", serde_json::json!([1.0, 2.0])),
+        (1, "pictures", "/fisher/note", 1.into()),
+        (1, "pictures", "/fisher/kinds/0/note", 1.into()),
+        (1, "pictures", "/fisher/kinds/0/centre/5", 7.into()),
+        (1, "pictures", "/fisher/kinds/1/axes/9", 1.5.into()),
+        (1, "pictures", "/fisher/kinds/1/weights/0", 1.5.into()),
+        (1, "pictures", "/fisher/kinds/0/means/3", 1e300.into()),
+        (1, "pictures", "/fisher/kinds/0/deviations/3", 1e-300.into()),
+    ];
+    for (which, name, place, value) in forged {
+        let mut json = serde_json::to_value(&wholes[which]).unwrap();
+        let (parent, key) = place.rsplit_once('/').unwrap();
+        match json[name].pointer_mut(parent).unwrap() {
+            serde_json::Value::Array(list) => list[key.parse::<usize>().unwrap()] = value,
+            other => other[key] = value,
+        }
+        std::fs::write(&path, json.to_string()).unwrap();
+        assert!(Kept::read(&path).is_err(), "{place}");
+    }
+    // what is said of it is short and can be shown
+    std::fs::write(&path, format!("{{\"tensors\":{{\"\u{7f}{}\":1}}}}", ",".repeat(1 << 16))).unwrap();
+    let error = Kept::read(&path).unwrap_err().to_string();
+    assert!(error.len() < 400 && !error.contains(char::is_control), "{error:?}");
+    // 64 modes of two: more numbers than can be counted
+    let (sizes, ranks, factors) = (vec![2; 64], vec![1; 64], vec![vec![1.0, 0.0]; 64]);
+    let many = serde_json::json!({"tensors": {"sizes": sizes, "ranks": ranks, "factors": factors, "errors": [0.0]}});
+    std::fs::write(&path, many.to_string()).unwrap();
+    assert!(Kept::read(&path).is_err());
+}
+
+/// Fisher vectors of two Gaussians, learned from noise.
+fn gaussians() -> Learned {
+    let pictures: Vec<Picture> =
+        (0..6).map(|k| drawn(48, 48, |x, y| [0, 1, 2].map(|c| noise(x, y, c + 3 * k)))).collect();
+    let recipe = Recipe { fisher: 2, ..Recipe::default() };
+    Learned::learn(recipe, 6, |i| Ok(pictures[i].clone()), 0, &Interrupt::default()).unwrap()
+}
+
+fn noise(x: usize, y: usize, k: usize) -> u8 {
+    Random::new((x + 64 * y + 4096 * k) as u64).bits() as u8
+}
+
+/// An array of samples of this shape, of f4, each number of which is the same.
+fn array(shape: &str, count: usize, x: f32) -> Vec<u8> {
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let mut bytes = [&b"\x93NUMPY\x01\x00"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
+    (0..count).for_each(|_| bytes.extend(x.to_le_bytes()));
+    bytes
+}
+
+/// Arrays that hold no number may speak of more samples than there is memory for their names.
+#[test]
+fn arrays_without_numbers_are_no_samples() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("samples.npy");
+    for shape in ["(0, 2)", "(3, 0)", "(18446744073709551615, 0)", "(4000000000000, 2, 0)"] {
+        std::fs::write(&path, array(shape, 0, 1.0)).unwrap();
+        let error = Tensors::from_npy(&path).unwrap_err().to_string();
+        assert!(error.contains("at least one sample"), "{shape}: {error}");
+    }
+}
+
+/// A core may be larger than any number of its sample.
+#[test]
+fn cores_beyond_single_precision_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("samples.npy");
+    let reduction = Reduction::learn(&[1.0; 12], &[2, 3], &[1, 1], &Interrupt::default()).unwrap();
+    for (x, right) in [(1e38, true), (3e38, false)] {
+        std::fs::write(&path, array("(2, 2, 3)", 12, x)).unwrap();
+        let reduced = Tensors::from_npy(&path).unwrap().reduced(&reduction);
+        assert_eq!(reduced.is_ok(), right, "{reduced:?}");
+    }
 }

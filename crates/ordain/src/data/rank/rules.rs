@@ -2,7 +2,7 @@
 
 use crate::data::sniff::kind;
 use crate::data::source::read_at_most;
-use crate::data::strings::{short, visible};
+use crate::data::strings::{no_json, short};
 use crate::data::table::{Format, Row, Table, shown};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -89,11 +89,7 @@ impl Rules {
     pub fn from_json(text: &str) -> Result<Self> {
         let rules: Self = serde_json::from_str(text).map_err(|error| Error::Data {
             expected: "rules as JSON: {\"pins\": [{query, document, place}], \"exclusions\": [{query, document}], \"caps\": [{column, most, first}]}".into(),
-            found: {
-                let said = error.to_string();
-                let said = said.split(" at line ").next().unwrap_or_default();
-                format!("{} in line {}, column {}", visible(said), error.line(), error.column())
-            },
+            found: no_json(&error),
         })?;
         rules.check()?;
         Ok(rules)
