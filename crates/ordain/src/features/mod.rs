@@ -26,11 +26,13 @@ use crate::matrix::{Csr, Features, Matrix};
 use crate::picture::Learned;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 /// The most values of a category that have a column of their own, unless `most` says otherwise.
 const VALUES: usize = 100;
+/// All other values; one that is called so is among them.
+const OTHERS: &str = "(other)";
 /// The most places of a vector.
 const PLACES: usize = 100_000;
 
@@ -95,7 +97,8 @@ impl Step {
             }
             Kind::Category => {
                 let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-                cells.filter(|cell| !cell.is_empty()).for_each(|cell| *counts.entry(cell).or_default() += 1);
+                let own = cells.filter(|cell| !cell.is_empty() && *cell != OTHERS);
+                own.for_each(|cell| *counts.entry(cell).or_default() += 1);
                 let mut values: Vec<(&str, usize)> = counts.into_iter().collect();
                 values.sort_by_key(|&(_, count)| std::cmp::Reverse(count)); // of equals by name
                 values.truncate(setting(input, "most").unwrap_or(VALUES).max(1));
@@ -158,7 +161,7 @@ impl Step {
             Self::Text(text) => (0..text.columns()).map(|n| format!("{column}#{n}")).collect(),
             Self::Category(values) => {
                 let own = values.iter().map(|value| format!("{column}={value}"));
-                own.chain([format!("{column}=(other)")]).collect()
+                own.chain([format!("{column}={OTHERS}")]).collect()
             }
             Self::Date(_) => ["years", "month", "weekday", "missing"].map(|part| format!("{column}_{part}")).to_vec(),
             Self::Vector(places) => (0..*places).map(|n| format!("{column}_{n}")).collect(),
@@ -222,8 +225,13 @@ fn in_row(cell: &Cell) -> String {
 }
 
 /// Years since 1970, month and day of the week (Monday is 0) of a date: `1975-12-03`, `19751203`, `3.12.1975`, `12/3/1975`, with or without a time.
+/// Nothing for a day that its month does not have.
 fn date(text: &str) -> Option<[f64; 3]> {
     let (y, m, d) = crate::data::parse_date(text)?;
+    let leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
+    if d > [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][m as usize - 1] {
+        return None;
+    }
     // days since 1970 of the Gregorian calendar
     let (year, month) = (i64::from(y) - i64::from(m <= 2), (i64::from(m) + 9) % 12);
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
@@ -334,6 +342,12 @@ impl Steps {
         }
         let made = first..names.len();
         kept.iter().filter(|&&j| j >= given).for_each(|&j| name(j, &mut names, &mut to));
+        let mut seen = HashSet::new();
+        if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
+            let twice: String = twice.chars().take(60).collect();
+            let expected = "inputs that make columns of other names than there are: call a column otherwise".into();
+            return Err(Error::Data { expected, found: format!("{twice:?} twice") });
+        }
         let filled = filled.expanded(&kept, made.len());
         let features = set.features();
         let one = |row: usize| -> Result<Vec<(u32, f32)>> {

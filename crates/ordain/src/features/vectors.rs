@@ -1,11 +1,23 @@
 //! Cells that hold vectors, and how like two vectors are.
 
-/// The numbers of a cell such as `0.5 1 -2` or `[0.5, 1, -2]`.
+/// The numbers of a cell such as `0.5 1 -2` or `[0.5, 1, -2]`. Between two commas stands a number: a gap must not move the others.
 pub(super) fn numbers(cell: &str) -> Option<Vec<f32>> {
-    let inner = cell.trim_ascii().trim_start_matches('[').trim_end_matches(']');
-    let words = inner.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|word| !word.is_empty());
-    let numbers: Option<Vec<f32>> = words.map(|word| word.parse().ok().filter(|x: &f32| x.is_finite())).collect();
-    numbers.filter(|all| !all.is_empty())
+    let cell = cell.trim_ascii();
+    let inner = match cell.strip_prefix('[') {
+        Some(rest) => rest.strip_suffix(']')?,
+        None => cell,
+    };
+    let mut numbers = vec![];
+    for part in inner.split([',', ';']) {
+        let before = numbers.len();
+        for word in part.split_ascii_whitespace() {
+            numbers.push(word.parse().ok().filter(|x: &f32| x.is_finite())?);
+        }
+        if numbers.len() == before {
+            return None;
+        }
+    }
+    Some(numbers)
 }
 
 /// The two vectors of a cell, `Some(None)` where one is missing; nothing where they are none.

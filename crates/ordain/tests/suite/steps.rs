@@ -109,10 +109,16 @@ fn categories_dates_and_vectors_become_columns() {
     );
     let gap = row(&step, "").unwrap();
     assert!((gap[0].1 - 0.99935).abs() < 1e-3 && (gap[3].1 - 1.0).abs() < 1e-6);
-    assert_eq!(row(&step, "yesterday"), None);
+    for wrong in ["yesterday", "1999-02-29", "31.4.1999", "2/30/2000", "19000229"] {
+        assert_eq!(row(&step, wrong), None, "{wrong:?}");
+    }
+    assert!(["2000-02-29", "31.12.1999"].iter().all(|day| row(&step, day).is_some()));
     let step = learned("emb:vector", &["", "[0.5, 1, -2]", "1 2 3"]).unwrap();
     assert_eq!((step.names("emb").join(" "), row(&step, "1;2;3").unwrap()[2]), ("emb_0 emb_1 emb_2".into(), (2, 3.0)));
-    assert_eq!((row(&step, "1 2"), row(&step, "1 2 nan")), (None, None));
+    // a gap moves no number, brackets are two, and a blank of another script is none
+    for wrong in ["1 2", "1 2 nan", "1,,2 3", ",1,2 3", "1,2,3,", "[1 2 3", "1 2 3]", "[[1 2 3]]", "1\u{a0}2 3"] {
+        assert_eq!(row(&step, wrong), None, "{wrong:?}");
+    }
     for (input, cells) in [("born:date", ["soon"]), ("emb:vector", [""]), ("emb:vector", ["a b"])] {
         assert!(learned(input, &cells).is_err(), "{input}");
     }
@@ -226,6 +232,29 @@ fn all_tasks_take_inputs() {
     let fitted = MatchMap::default().fit(&Training::new(&set, &set.all()), &Watch::NOBODY).unwrap();
     let said = fitted.model.predict(&fitted.model.prepare(&set).unwrap(), &[0]).unwrap();
     assert_eq!(said[0].matches.iter().map(|m| m.edge).collect::<Vec<_>>(), [0, 3]);
+}
+
+/// A value with the name of all others is one of them; a column with the name of one that an input makes is refused: no model could
+/// be read again.
+#[test]
+fn no_two_columns_have_one_name() {
+    let step = learned("country:category", &["(other)", "(other)", "FR"]).unwrap();
+    assert_eq!(step.names("country"), ["country=FR", "country=(other)"]);
+    assert_eq!(row(&step, "(other)").unwrap(), [(1, 1.0)]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    for (input, head, text) in [
+        ("born:date", "born,born_years", "1999-01-01,1"),
+        ("title:text", "title=red,title", "1,red"),
+        ("emb:vector", "emb,emb_0", "1 2,3"),
+    ] {
+        std::fs::write(&path, format!("qid,label,{head}\n1,1,{text}\n1,0,{text}\n")).unwrap();
+        let roles = Roles { inputs: vec![input.parse().unwrap()], ..Roles::default() };
+        let reading = RankReading { roles, ..RankReading::default() };
+        let (mut set, _) = read_rank(&[vec![path.clone()]], &reading).unwrap();
+        let error = Steps::learn(&set, &[0]).unwrap().apply(&mut set).unwrap_err().to_string();
+        assert!(error.contains("twice"), "{input}: {error}");
+    }
 }
 
 /// Product, cosine and differences of two vectors, number by number from the text of the cells.
