@@ -53,6 +53,22 @@ fn a_fit_speaks_on_standard_error_only() {
     assert!(!done.err.contains('\u{1b}'), "no colours or bars without a terminal");
 }
 
+/// Where λ that are far apart are level the choice is unsure, and the order of the file decides: that is said. A λ that is given is not
+/// chosen.
+#[test]
+fn a_choice_that_the_data_cannot_make_is_said() {
+    let place = Place::empty();
+    // one column tells all: no λ orders better than another
+    let rows: String = (0..40).map(|q| format!("2 qid:{q} 1:3\n1 qid:{q} 1:2\n0 qid:{q} 1:0\n")).collect();
+    let (data, model) = (place.write("one.txt", &rows), place.at("m.ordain"));
+    let said = well(&["fit", "ranksvm[scale=none,weight=pair]", &data, "-o", &model]).err;
+    assert!(said.contains("warning: the choice is unsure: on 40 queries"), "{said}");
+    let level = well(&["inspect", &model, "--json"]).json()["chosen"]["level"].clone();
+    assert!(number(&level[1]) >= 99.9 * number(&level[0]), "{level}");
+    let said = well(&["fit", "ranksvm[scale=none,weight=pair,lambda=1]", &data, "-o", &model]).err;
+    assert!(!said.contains("unsure"), "{said}");
+}
+
 #[test]
 fn inspect_a_model_as_json() {
     let place = Place::trained();
