@@ -1,11 +1,10 @@
 //! Damaged tables beside the data: pairs of documents, known places, known pairs of records, and records themselves.
 
-use super::memory;
 use super::mutate;
 use super::plain::cells::{Cells, word};
-use super::plain::matches as plain;
-use super::readers::allowed;
-use super::suite::{Check, Suite, clear, damage, ensure};
+use super::plain::{self as texts, matches as plain};
+use super::readers::files;
+use super::suite::{Check, Suite, damage, ensure};
 use ordain::Result;
 use ordain::data::{
     Clicks, Foreign, ForeignTable, RankReading, RankSet, Records, Rules, read_foreign, read_rank, read_records,
@@ -34,30 +33,19 @@ fn links() -> String {
 }
 
 /// Damages a table that is read into something; `judge` says whether it is the right thing.
-fn tables<T>(
+pub(crate) fn tables<T>(
     suite: &mut Suite,
     inputs: usize,
     (seed, name, whole): (u64, &str, &str),
     read: impl Fn(&Path) -> Result<T>,
     judge: impl Fn(&T, &[u8]) -> Check,
 ) {
-    let (path, mut random) = (suite.path(name), damage(seed));
-    for turn in 0..=inputs {
-        let (text, told) = match turn {
-            0 => (whole.as_bytes().to_vec(), "whole".to_owned()),
-            _ => mutate::text(whole.as_bytes(), &mut random),
-        };
-        fs::write(&path, &text).expect("a file");
-        let taken = suite.run(&format!("{name} {turn} ({told})"), &text, || {
-            let (outcome, peak) = memory::peak(|| read(&path));
-            ensure!(peak <= allowed(text.len()), "too much memory", "{peak} bytes for {}", text.len());
-            match outcome {
-                Ok(read) => judge(&read, &text).map(|()| true),
-                Err(error) => clear(&error, &[(&path, &text)]).map(|()| false),
-            }
-        });
-        assert!(turn > 0 || taken == Some(true), "the whole {name} is not read");
-    }
+    let mut random = damage(seed);
+    let next = |turn: usize| match turn {
+        0 => (whole.as_bytes().to_vec(), "whole".to_owned()),
+        _ => mutate::text(whole.as_bytes(), &mut random),
+    };
+    files(suite, inputs + 1, name, next, read, judge);
 }
 
 /// Data with something beside them.
@@ -140,6 +128,22 @@ fn same_pairs(set: &RankSet, truth: &BTreeMap<(usize, usize), f64>) -> Check {
         }
     }
     Ok(())
+}
+
+/// Scores of another model, one for each row.
+pub(crate) fn damaged_scores(suite: &mut Suite, inputs: usize) {
+    let read = beside(suite, |path| RankReading { start: Some(path.into()), ..RankReading::default() });
+    let whole = "0.5\n-1e-3\n2\n\n+4\n.25\n6.\n7\n-8\n 9 \n10\n1e2\n12";
+    tables(suite, inputs, (88, "scores.txt", whole), read, |set, text| {
+        let truth = texts::scores(text).filter(|scores| scores.len() == set.rows());
+        let Some(truth) = truth else { return Err(("what is wrong was read".into(), String::new())) };
+        for (row, score) in set.start().unwrap_or_default().iter().enumerate() {
+            let right = truth[set.input_row(row)];
+            ensure!(score.to_bits() == right.to_bits(), "another score", "row {row}: {score}, not {right}");
+        }
+        ensure!(set.start().is_some(), "no scores", "{}", set.rows());
+        Ok(())
+    });
 }
 
 /// Rules for what is shown, as a table.

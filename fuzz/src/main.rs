@@ -13,12 +13,14 @@
 //! those of all targets together; without it each has its usual number, which `cargo test` runs too.
 
 mod answers;
+mod arrays;
 #[cfg(test)]
 mod cases;
 mod driver;
 mod frames;
-mod grams;
+mod inputs;
 mod label_models;
+mod learned;
 #[cfg(test)]
 mod limits;
 mod links;

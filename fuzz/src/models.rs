@@ -205,7 +205,7 @@ fn strange_number(tensors: &mut [u8], random: &mut Random) {
 }
 
 /// Where JSON says something that other JSON does not.
-fn beyond(part: &Value, whole: &Value, place: &str) -> Option<String> {
+pub(super) fn beyond(part: &Value, whole: &Value, place: &str) -> Option<String> {
     match (part, whole) {
         (Value::Object(part), Value::Object(whole)) => part.iter().find_map(|(name, value)| match whole.get(name) {
             Some(own) => beyond(value, own, &format!("{place}/{name}")),
@@ -277,7 +277,7 @@ pub(super) fn forged(suite: &mut Suite, inputs: usize, seed: u64, all: &[Whole])
 }
 
 /// Puts strange things into JSON, at a random place.
-fn strange(json: &mut Value, random: &mut Random) {
+pub(super) fn strange(json: &mut Value, random: &mut Random) {
     let at = |n: usize, random: &mut Random| random.below(n.max(1));
     match json {
         Value::Object(map) if !map.is_empty() && random.below(6) > 0 => {

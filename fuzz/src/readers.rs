@@ -29,6 +29,32 @@ pub(crate) fn read(path: &Path, missing: Missing, text: usize) -> Check<Result<R
     Ok(read)
 }
 
+/// Files of one name, each read within its memory: what is taken is judged, and those that are said to be whole are taken.
+pub(crate) fn files<T>(
+    suite: &mut Suite,
+    inputs: usize,
+    name: &str,
+    mut next: impl FnMut(usize) -> (Vec<u8>, String),
+    read: impl Fn(&Path) -> Result<T>,
+    judge: impl Fn(&T, &[u8]) -> Check,
+) {
+    let path = suite.path(name);
+    for turn in 0..inputs {
+        let (bytes, told) = next(turn);
+        fs::write(&path, &bytes).expect("a file");
+        let taken = suite.run(&format!("{name} {turn} ({told})"), &bytes, || {
+            let (outcome, peak) = memory::peak(|| read(&path));
+            ensure!(peak <= allowed(bytes.len()), "too much memory", "{peak} bytes for {}", bytes.len());
+            match outcome {
+                Ok(read) => judge(&read, &bytes).map(|()| true),
+                Err(error) => clear(&error, &[(&path, &bytes)]).map(|()| false),
+            }
+        });
+        let whole = told != "whole" || taken == Some(true);
+        assert!(whole, "the whole {name} is not read, or not right: {:?} {:?}", read(&path).err(), suite.first());
+    }
+}
+
 /// The outcome is the one that the plain reader has.
 pub(crate) fn judged(outcome: Result<RankSet>, truth: &Rows, files: &[(&Path, &[u8])]) -> Check<Option<RankSet>> {
     match (outcome, truth) {

@@ -109,6 +109,11 @@ impl Suite {
         *count += 1;
     }
 
+    /// The first failure, if there is one.
+    pub(crate) fn first(&self) -> Option<&str> {
+        self.failures.values().map(|(_, first)| first.as_str()).next()
+    }
+
     /// Ends a suite of single cases.
     #[cfg(test)]
     pub(crate) fn finish(self) {

@@ -2,7 +2,8 @@
 
 use super::suite::Suite;
 use super::{
-    answers, frames, grams, label_models, links, match_models, matches, models, options, pictures, readers, tags, words,
+    answers, arrays, frames, inputs, label_models, learned, links, match_models, matches, models, options, pictures,
+    readers, tags, words,
 };
 
 /// One kind of input.
@@ -45,8 +46,13 @@ pub(crate) const TARGETS: &[Target] = &[
     target("records", 1000, 0.05, links::damaged_records),
     target("parquet", 2000, 0.0, frames::damaged_parquet),
     target("feather", 2000, 0.0, frames::damaged_feather),
-    target("gram-npy", 1500, 0.05, grams::damaged_npy),
-    target("gram-table", 1500, 0.05, grams::damaged_table),
+    target("scores", 1000, 0.05, links::damaged_scores),
+    target("inputs", 2000, 0.05, inputs::damaged_inputs),
+    target("gram-npy", 1200, 0.05, arrays::damaged_grams),
+    target("gram-table", 1200, 0.05, arrays::damaged_gram_tables),
+    target("tensor-npy", 1200, 0.05, arrays::damaged_tensors),
+    target("vector-npy", 1200, 0.05, arrays::damaged_vectors),
+    target("learned", 1500, 0.01, learned::damaged_learned),
     target("pictures", 2000, 0.02, pictures::damaged_pictures),
     target("models", 20_000, 0.0, models::damaged_models),
     target("forged-models", 20_000, 0.01, models::forged_models),

@@ -2,8 +2,10 @@
 
 pub(crate) mod arff;
 pub(crate) mod cells;
+pub(crate) mod inputs;
 pub(crate) mod labels;
 pub(crate) mod matches;
+pub(crate) mod npy;
 
 use super::suite::{Check, ensure};
 use cells::Cells;
@@ -174,15 +176,30 @@ fn marks_clash(numbers: &[String], delimiter: u8) -> bool {
     }
 }
 
+/// A finite number for each line that is not empty.
+pub(crate) fn scores(text: &[u8]) -> Option<Vec<f64>> {
+    let text = std::str::from_utf8(text).ok()?.trim_start_matches('\u{feff}');
+    let lines: Vec<&[u8]> = text.split('\n').map(|line| trimmed(line.as_bytes())).collect();
+    let words = lines.iter().map(|line| line.trim_ascii()).filter(|word| !word.is_empty());
+    let scores = words.map(number).collect::<Option<Vec<f64>>>()?;
+    (!lines.iter().any(|line| has_control(line))).then_some(scores)
+}
+
 /// A table of documents.
 pub(crate) fn table(text: &[u8], usual: u8, keep: bool) -> Rows {
+    table_beside(text, usual, keep, &[]).map(|(_, rows)| rows)
+}
+
+/// The names of the features of a table of documents, and its rows. Some columns, by name, are no features.
+fn table_beside(text: &[u8], usual: u8, keep: bool, beside: &[&str]) -> Result<(Vec<String>, Vec<Row>), usize> {
     let cells = Cells::parse(text, usual)?;
     let query = cells.find(&["qid", "query", "query_id", "group"]);
     let free = |at: Option<usize>, taken: &[Option<usize>]| at.filter(|&j| !taken.contains(&Some(j)));
     let label = free(cells.find(&["label", "relevance", "grade", "rel", "target"]), &[query]);
     let document = free(cells.find(&["docid", "doc_id", "docno", "id"]), &[query, label]);
     let weight = free(cells.find(&["weight"]), &[query, label, document]);
-    let features = cells.others(&[label, document, weight, query]);
+    let mut features = cells.others(&[label, document, weight, query]);
+    features.retain(|&j| !beside.contains(&cells.head[j].as_str()));
     let query = query.ok_or(0usize)?;
     let all: BTreeSet<&String> = cells.head.iter().collect();
     if all.len() < cells.head.len() || features.is_empty() || cells.rows.is_empty() {
@@ -209,7 +226,7 @@ pub(crate) fn table(text: &[u8], usual: u8, keep: bool) -> Rows {
     if cells.broken || !cells.marks_are_clear() {
         return Err(0);
     }
-    Ok(rows)
+    Ok((features.into_iter().map(|j| cells.head[j].clone()).collect(), rows))
 }
 
 /// The set holds just these rows, those of a query together, queries in the order in which they first appear.
