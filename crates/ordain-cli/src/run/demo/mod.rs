@@ -11,8 +11,8 @@ use crate::plan::Usage;
 use crate::screen::Screen;
 use anyhow::Result;
 use clap::Parser;
-use ordain::data::{self, split, synthetic::Synthetic};
 use ordain::Error;
+use ordain::data::{self, split, synthetic::Synthetic};
 use std::path::Path;
 
 pub(super) fn run(args: &Demo, screen: &Screen) -> Result<()> {
