@@ -399,6 +399,7 @@ def main():
     usual = Path(os.environ.get("ORDAIN_DATA", ROOT.parent / "shared" / "data"))
     parser.add_argument("data", nargs="?", type=Path, default=usual, help="the data folder (default: ORDAIN_DATA)")
     parser.add_argument("--all", action="store_true", help="all sets, and the ball without polish (minutes)")
+    parser.add_argument("--only", nargs="+", metavar="WORD", help="only the sets of --all with one of these words in their name, as levels or mediamill")
     parser.add_argument("--per-category", type=positive, nargs="+", metavar="K", help="other sizes than the usual ones")
     parser.add_argument("--gamma", type=float, default=1.0, help="g of the kernel (default: 1)")
     parser.add_argument("--cost", type=float, default=1.0, help="C of SVC (default: 1)")
@@ -410,11 +411,17 @@ def main():
     if not (options.data / "retrieval").is_dir():
         sys.exit(f"{options.data / 'retrieval'} is not there: name the data folder, or set ORDAIN_DATA")
 
+    wanted = ALL if options.all else [COREL]
+    if options.only:
+        wanted = [one_set for one_set in ALL if any(word in one_set[0] for word in options.only)]
+    if not wanted:
+        parser.error(f"--only: {' '.join(options.only)} is in none of {', '.join(one_set[0] for one_set in ALL)}")
+
     own_venv.enter(PACKAGES)
     say = (lambda *_, **__: None) if options.json else print
     say(f"means of halves or seeds, g = {options.gamma:g}, C = {options.cost:g}, scikit-learn {importlib.metadata.version('scikit-learn')}")
     rows = []
-    for one_set in ALL if options.all else [COREL]:
+    for one_set in wanted:
         name, sizes, *rest = one_set
         methods = [*RAW, POLISHED, EXACT, HINGE] if options.all else [POLISHED, EXACT, HINGE]
         rows += measure((name, options.per_category or sizes, *rest), methods, options, say)
