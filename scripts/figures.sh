@@ -28,6 +28,8 @@ figure2() {
 }
 echo "Figure 2: every ranker, settings by validation, five seeds where a method draws (curves: target/figure2-*.html)"
 figure2 ohsumed --folds "$data" --convention letor2 --published "$data/published/reference_algorithms.csv"
+echo "Every ranker on OHSUMED in one comparison, one seed, timed"
+time "$ordain" compare "${rankers[@]}" ballrank 'ranksvm[loss=hinge]' quadrank --folds "$data" --convention letor2 --quiet
 for set in mq2008 mq2007-subset; do
   echo "The same on $set (TD2003 and TD2004 cannot be had)"
   figure2 "$set" --folds "$1/ranking/$set" --empty zero --ties input
