@@ -49,6 +49,7 @@ for set in $sets; do
       done
       ;;
     corel5k)
+      labels $set 1 independent ""
       labels $set 4 independent ""
       labels $set 4 cstar ",core=3"
       ;;
