@@ -21,7 +21,8 @@ use serde_json::{Map, Value};
 /// The fit of a method, with trees if it has them.
 ///
 /// Trees are grown on all problems of the last fit, and beside them on parts of these, each from the linear fit of its part; rounds
-/// and leaves are those that make the right matchings of held-out problems most likely. The null and the temperature follow from
+/// and leaves are those that make the right matchings of held-out problems most likely. They start from linear scores over their
+/// temperature, so that trees are not kept for what a temperature does. The null and the temperature that is left follow from
 /// held-out scores too.
 pub(super) fn added<L: Learner>(
     search: &Search<'_, L>,
@@ -41,6 +42,11 @@ pub(super) fn added<L: Learner>(
 struct Boosting<'a, L> {
     search: &'a Search<'a, L>,
     trees: &'a Trees,
+}
+
+/// What the scores of a linear fit are divided by.
+fn warmth(linear: &Matcher) -> f64 {
+    linear.temperature.unwrap_or(1.0)
 }
 
 /// Problems of one course with what is right of them, and where their edges start.
@@ -84,7 +90,9 @@ impl<L: Learner> Boosting<'_, L> {
                 Some(matcher)
             }
         };
-        let null = linear.and_then(|matcher| matcher.null).unwrap_or(0.0);
+        let temperature = warmth(&made.outcome.matcher);
+        start.iter_mut().for_each(|s| *s /= temperature);
+        let null = linear.and_then(|matcher| matcher.null).unwrap_or(0.0) / temperature;
         Ok(Lesson { units: on, cases, held, null: NULL_UNIT * (null / NULL_UNIT), start })
     }
 
@@ -204,7 +212,10 @@ impl<L: Learner> Boosting<'_, L> {
         let set = search.data.set;
         let mut matcher = linear.clone();
         matcher.null = null;
-        let weights = if trees.starts_linear() { matcher.score.weights().to_vec() } else { vec![] };
+        let weights = match trees.starts_linear() {
+            true => matcher.score.weights().iter().map(|w| w / warmth(linear)).collect(),
+            false => vec![],
+        };
         if weights.is_empty() {
             matcher.inputs = Inputs::new(&set.columns, &search.data.filled, Scale::None, None);
         }
