@@ -5,6 +5,7 @@ use super::fill::Fill;
 use super::list::Lists;
 use super::reduced::Reduced;
 use super::walk::{At, Near, Visit};
+use super::wide;
 use crate::error::Result;
 
 /// How far leaves are ahead of their best values, before the last core items are placed. As best values rise, what was
@@ -57,21 +58,6 @@ fn raise(most: &mut [f64], row: &[f64], by: f64) {
         let x = a + by;
         *most = if x > *most { x } else { *most };
     }
-}
-
-/// The largest `row − most`.
-#[inline]
-fn ahead(row: &[f64], most: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    let mut ahead = [f64::NEG_INFINITY; LANES];
-    let (rows, rest) = row.as_chunks::<LANES>();
-    let (known, others) = most.as_chunks::<LANES>();
-    for (row, known) in rows.iter().zip(known) {
-        let x: [f64; LANES] = std::array::from_fn(|lane| row[lane] - known[lane]);
-        ahead = std::array::from_fn(|lane| if x[lane] > ahead[lane] { x[lane] } else { ahead[lane] });
-    }
-    let last = rest.iter().zip(others).map(|(a, b)| a - b);
-    ahead.into_iter().chain(last).fold(f64::NEG_INFINITY, |a, b| if b > a { b } else { a })
 }
 
 /// The least of `row`.
@@ -165,7 +151,7 @@ impl Force {
         ahead.open.clear();
         ahead.open.extend_from_slice(near.open);
         for (&slot, row) in near.open.iter().zip(near.rows.chunks_exact(n.max(1))) {
-            ahead.by.push(self::ahead(row, &self.rows[slot as usize * n..(slot as usize + 1) * n]));
+            ahead.by.push(wide::ahead(row, &self.rows[slot as usize * n..(slot as usize + 1) * n]));
         }
         ahead.fresh = true;
         lead(&ahead.by)
@@ -176,7 +162,7 @@ impl Force {
         let n = self.tail.len();
         let rows = at.rows.chunks_exact(n.max(1));
         at.open.iter().zip(at.most).zip(rows).all(|((&slot, most), row)| {
-            at.bound - most + ahead(row, &self.rows[slot as usize * n..(slot as usize + 1) * n]) <= 0.0
+            at.bound - most + wide::ahead(row, &self.rows[slot as usize * n..(slot as usize + 1) * n]) <= 0.0
         })
     }
 

@@ -1,11 +1,13 @@
 //! The few largest of many numbers.
 
+use super::wide;
+
 /// Numbers that are taken at once.
 const BLOCK: usize = 16;
 
-#[inline]
-fn larger<const N: usize>(x: &[f64], y: &[f64]) -> [f64; N] {
-    std::array::from_fn(|at| if x[at] > y[at] { x[at] } else { y[at] })
+#[inline(always)]
+fn larger(x: f64, y: f64) -> f64 {
+    if x > y { x } else { y }
 }
 
 /// Puts a number among the `count` largest, falling, behind equal ones; what the next one has to exceed.
@@ -37,6 +39,11 @@ impl Largest {
     ///
     /// Up to eight, a first pass tells what they are at least, and only blocks with a number as large are looked into. O(n).
     pub(super) fn find(&mut self, row: &[f64], count: usize) {
+        wide::find(self, row, count);
+    }
+
+    #[inline(always)]
+    pub(super) fn find_plainly(&mut self, row: &[f64], count: usize) {
         let mut least = self.reached(row, count).next_down();
         let Self { short, peaks } = self;
         short.clear();
@@ -59,17 +66,23 @@ impl Largest {
     }
 
     /// What `count` numbers of `row` reach: the largest of eight parts, by their rank. −∞ for more than eight.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // lane i of both at once
     fn reached(&mut self, row: &[f64], count: usize) -> f64 {
         const PARTS: usize = BLOCK / 2;
         let mut most = [f64::NEG_INFINITY; PARTS];
         let blocks = row.as_chunks::<BLOCK>().0;
         self.peaks.resize(blocks.len(), 0.0);
         for (block, peak) in blocks.iter().zip(&mut self.peaks) {
-            let half: [f64; PARTS] = larger(&block[..PARTS], &block[PARTS..]);
-            most = larger(&most, &half);
-            let four: [f64; 4] = larger(&half[..4], &half[4..]);
-            let [x, y]: [f64; 2] = larger(&four[..2], &four[2..]);
-            *peak = if x > y { x } else { y };
+            let mut half = [0.0; PARTS];
+            for lane in 0..PARTS {
+                half[lane] = larger(block[lane], block[lane + PARTS]);
+                most[lane] = larger(most[lane], half[lane]);
+            }
+            for lane in 0..PARTS / 2 {
+                half[lane] = larger(half[lane], half[lane + PARTS / 2]);
+            }
+            *peak = larger(larger(half[0], half[2]), larger(half[1], half[3]));
         }
         most.sort_unstable_by(|a, b| b.total_cmp(a));
         if count <= PARTS { most[count - 1] } else { f64::NEG_INFINITY }

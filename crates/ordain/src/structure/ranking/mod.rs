@@ -24,6 +24,7 @@ mod sum;
 mod walk;
 mod weights;
 mod whole;
+mod wide;
 
 pub use crate::structure::ranking::design::Design;
 pub use crate::structure::ranking::links::{Links, MOST_CORE};

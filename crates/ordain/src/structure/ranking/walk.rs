@@ -3,6 +3,7 @@
 use super::Problem;
 use super::fill::Fill;
 use super::reduced::{Choice, Reduced, TAIL};
+use super::wide::add;
 use crate::error::{Interrupt, Result};
 
 /// A placement of the whole core.
@@ -105,27 +106,6 @@ pub(super) struct Walk {
     prices: Fill,
     paid: f64,
     stop: Interrupt,
-}
-
-/// `out = row + by·g`; the largest of it.
-#[inline]
-fn add(row: &[f64], g: &[f64], by: f64, out: &mut [f64]) -> f64 {
-    const LANES: usize = 8;
-    let mut most = [f64::NEG_INFINITY; LANES];
-    let (rows, rest) = row.as_chunks::<LANES>();
-    let (links, other) = g.as_chunks::<LANES>();
-    let (outs, last) = out.as_chunks_mut::<LANES>();
-    for ((row, g), out) in rows.iter().zip(links).zip(outs) {
-        let x: [f64; LANES] = std::array::from_fn(|lane| row[lane] + by * g[lane]);
-        *out = x;
-        most = std::array::from_fn(|lane| if x[lane] > most[lane] { x[lane] } else { most[lane] });
-    }
-    let mut largest = most.iter().fold(f64::NEG_INFINITY, |a, &b| if b > a { b } else { a });
-    for ((row, g), out) in rest.iter().zip(other).zip(last) {
-        *out = row + by * g;
-        largest = if *out > largest { *out } else { largest };
-    }
-    largest
 }
 
 /// Puts `a_ij(p)` back for leaves that pay.
