@@ -192,6 +192,9 @@ fn the_demo_shows_what_links_are_worth() {
         assert!(!place.bytes(&format!("demo/annotate/{name}")).is_empty(), "{name} is empty");
     }
     assert!(!place.bytes("demo/rank/report.html").is_empty());
+    // its models know the data that they were trained on
+    let known = well(&["evaluate", &place.at("demo/rank/model.ordain"), &place.at("demo/rank/train.txt")]).err;
+    assert!(known.contains("these are the data that the model was trained on"), "{known}");
     crate::matches::the_demo_shows_what_learning_is_worth(&place, &done, "demo/match");
     assert!(done.err.contains("Break-even precision of the c-star"), "{}", done.err);
     // above labels by themselves, whether on the same detectors or by classifiers that see all detectors
