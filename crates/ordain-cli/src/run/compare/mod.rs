@@ -30,7 +30,7 @@ use ordain::task::{Chosen, DataSet, Fitted, Method, Model, Ready, Task, Training
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// A task whose methods are measured: what one round keeps, and what a report shows of a model.
@@ -109,6 +109,8 @@ pub(super) struct Entry {
     curve: Option<Evaluation>,
     fold_means: Vec<Vec<f64>>,
     trained: Vec<Trained>,
+    /// Where the model of the first round is written.
+    kept: Option<PathBuf>,
     fit: f64,
     predict: f64,
     bytes: usize,
@@ -177,11 +179,12 @@ struct Comparison<'a> {
 }
 
 pub(super) fn run(args: &Compare, screen: &Screen) -> Result<()> {
-    run_and_tell(args, screen).map(drop)
+    run_and_keep(args, &[], screen).map(drop)
 }
 
-/// The same; returns the mean of the first metric for each method.
-pub(super) fn run_and_tell(args: &Compare, screen: &Screen) -> Result<Vec<f64>> {
+/// The same; writes models of the first round to files, by the number of the method, and returns the mean of the first metric for
+/// each method.
+pub(super) fn run_and_keep(args: &Compare, kept: &[(usize, &Path)], screen: &Screen) -> Result<Vec<f64>> {
     let methods = args.methods.iter().map(|label| plan::method(label, &[])).collect::<Result<Vec<_>>>()?;
     let words = one_task(&methods)?;
     plan::check_compare(args, words)?;
@@ -201,7 +204,10 @@ pub(super) fn run_and_tell(args: &Compare, screen: &Screen) -> Result<Vec<f64>> 
     let questions = plan::questions(&args.asking, &methods)?;
     args.metrics.report.as_deref().map(check_output).transpose()?;
     let entry = |(label, method): (&String, &AnyMethod)| Entry::new(label, method, &measures.metrics);
-    let entries: Vec<Entry> = args.methods.iter().zip(&methods).map(entry).collect();
+    let mut entries: Vec<Entry> = args.methods.iter().zip(&methods).map(entry).collect();
+    for &(m, path) in kept {
+        entries[m].kept = Some(path.to_owned());
+    }
     macro_rules! of_task {
         ($task:ident) => {{
             let own = methods.into_iter().filter_map(|m| if let AnyMethod::$task(m) = m { Some(m) } else { None });
@@ -540,6 +546,7 @@ impl Entry {
             curve: None,
             fold_means: vec![],
             trained: vec![],
+            kept: None,
             fit: 0.0,
             predict: 0.0,
             bytes: 0,
@@ -596,6 +603,12 @@ impl Entry {
         let start = Instant::now();
         let fitted = method.fit(&training, watch)?;
         self.fit += start.elapsed().as_secs_f64();
+        if let Some(path) = self.kept.take() {
+            // its data are those that it was fitted on, not the test part that was read with them
+            let mut kept = fitted.clone();
+            kept.facts.data = set.only(&[cut.train, valid.unwrap_or_default()].concat()).digest();
+            model_file::save(&kept, &path)?;
+        }
         let ready = fitted.model.prepare(&set)?;
         T::measure(self, &fitted, &ready, &cut, protocol)?;
         if protocol.pictures {

@@ -1,14 +1,13 @@
 //! `ordain demo annotate`: made-up scenes, a comparison, a model, and what questions save.
 
 use crate::args::{Cli, Command};
-use crate::run::{compare, followed};
+use crate::run::compare;
 use crate::screen::Screen;
 use anyhow::Result;
 use clap::Parser;
 use ordain::data::synthetic::Scenes;
-use ordain::data::{LabelReading, read_labels, write_labels};
-use ordain::method::CStar;
-use ordain::task::{Method, Training};
+use ordain::data::write_labels;
+use ordain::method::Annotate;
 use ordain::{Error, model_file};
 use std::ffi::OsString;
 use std::path::Path;
@@ -46,22 +45,12 @@ pub(in crate::run) fn run(folder: &Path, screen: &Screen) -> Result<()> {
     let mut words: Vec<OsString> = ["ordain", "compare"].iter().chain(&METHODS).map(Into::into).collect();
     words.extend(["--train".into(), train.clone().into(), "--test".into(), test.clone().into()]);
     words.extend(["--report".into(), report.clone().into()]);
+    let (model, alone) = (at("model.ordain"), at("independent.ordain"));
     let mut means = vec![];
     if let Command::Compare(compare) = &Cli::try_parse_from(words)?.command {
-        means = compare::run_and_tell(compare, screen)?;
+        means = compare::run_and_keep(compare, &[(0, &model), (1, &alone)], screen)?;
     }
-    // the models are fitted on what was written, so that their data are known again
-    let (set, _) = read_labels(&[vec![train.clone()]], &LabelReading::default())?;
-    let (model, alone) = (at("model.ordain"), at("independent.ordain"));
-    let mut core = String::new();
-    for (name, path) in [(METHODS[0], &model), (METHODS[1], &alone)] {
-        let method: CStar = name.parse()?;
-        let fitted = followed(screen, |watch| method.fit(&Training::new(&set, &set.all()), watch))?;
-        if path == &model {
-            core = fitted.model.core_names().join(", ");
-        }
-        model_file::save(&fitted, path)?;
-    }
+    let core = model_file::load::<Annotate>(&model)?.model.core_names().join(", ");
     if let [linked, counted, alone, classified] = means[..] {
         screen.say(&format!(
             "\nBreak-even precision of the c-star: {linked:.4}. That is {:+.4} against labels by themselves on the same detectors \

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Parser;
 use ordain::data::synthetic::{Linkage, Silhouettes};
 use ordain::data::{MatchReading, MatchSet, read_matches, split, write_matches, write_whole};
-use ordain::method::{MatchMap, MatchMethod};
+use ordain::method::MatchMap;
 use ordain::metric::{Convention, Kind, Metric};
 use ordain::task::{Method, Model, Training};
 use ordain::{Error, model_file};
@@ -46,12 +46,11 @@ pub(in crate::run) fn run(folder: &Path, screen: &Screen) -> Result<()> {
     for (name, file) in [("--train", train), ("--valid", valid), ("--test", test), ("--report", &report)] {
         words.extend([name.into(), file.clone().into()]);
     }
-    let mut errors = vec![];
+    let (model, mut errors) = (at("model.ordain"), vec![]);
     if let Command::Compare(compare) = &Cli::try_parse_from(words)?.command {
-        errors = compare::run_and_tell(compare, screen)?;
+        errors = compare::run_and_keep(compare, &[(0, &model)], screen)?;
     }
-    let reading = MatchReading::default();
-    let (tested, _) = read_matches(&[vec![test.clone()]], &reading)?;
+    let (tested, _) = read_matches(&[vec![test.clone()]], &MatchReading::default())?;
     let plain = unlearned(&tested)?;
     if let [family, margin] = errors[..] {
         screen.say(&format!(
@@ -59,13 +58,6 @@ pub(in crate::run) fn run(folder: &Path, screen: &Screen) -> Result<()> {
              {margin:.4} by matchmargin, which have learned what each part of a context is worth.\n"
         ));
     }
-    // the models are fitted on what was written, so that their data are known again
-    let (set, ranges) = read_matches(&[vec![train.clone()], vec![valid.clone()]], &reading)?;
-    let units: Vec<Vec<u32>> = ranges.into_iter().map(|range| range.map(|p| p as u32).collect()).collect();
-    let training = Training { valid: Some(&units[1]), ..Training::new(&set, &units[0]) };
-    let model = at("model.ordain");
-    let method: MatchMethod = METHODS[0].parse()?;
-    model_file::save(&followed(screen, |watch| method.fit(&training, watch))?, &model)?;
     let linked = registers(folder, screen)?;
     let (model, test, report) = (model.display(), test.display(), report.display());
     screen.say(&format!(

@@ -11,9 +11,8 @@ use crate::plan::Usage;
 use crate::screen::Screen;
 use anyhow::Result;
 use clap::Parser;
+use ordain::Error;
 use ordain::data::{self, split, synthetic::Synthetic};
-use ordain::task::{Method, Training};
-use ordain::{Error, method, model_file};
 use std::path::Path;
 
 pub(super) fn run(args: &Demo, screen: &Screen) -> Result<()> {
@@ -52,14 +51,10 @@ fn rank(folder: &Path, screen: &Screen) -> Result<()> {
     let more = [train.as_os_str(), "--test".as_ref(), test.as_os_str(), "--report".as_ref(), report.as_os_str()]
         .map(Into::into);
     let parsed = Cli::try_parse_from(words.into_iter().chain::<[std::ffi::OsString; 5]>(more))?;
-    if let Command::Compare(compare) = &parsed.command {
-        compare::run(compare, screen)?;
-    }
     let model = folder.join("model.ordain");
-    let set = data::read(&train)?;
-    let fitted =
-        super::followed(screen, |watch| method::RankMatch::default().fit(&Training::new(&set, &set.all()), watch))?;
-    model_file::save(&fitted, &model)?;
+    if let Command::Compare(compare) = &parsed.command {
+        compare::run_and_keep(compare, &[(1, &model)], screen)?;
+    }
     let (model, test, report) = (model.display(), test.display(), report.display());
     screen.say(&format!(
         "\nwrote {model} and {report}: open the report in a browser. Then try\n  \
