@@ -40,9 +40,12 @@ pub(crate) fn merge(a: &[Run], b: &[Run]) -> Vec<Run> {
     all.chunk_by(|a, b| a.0 == b.0).map(|same| (same[0].0, same.iter().map(|run| run.1).sum())).collect()
 }
 
-/// Sorted keys as runs of equal ones.
+/// Sorted keys as runs of equal ones. They are counted first: a list that grows would be there twice while it does.
 fn runs(keys: &[u32]) -> Vec<Run> {
-    keys.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect()
+    let of = || keys.chunk_by(|a, b| a == b);
+    let mut runs = Vec::with_capacity(of().count());
+    runs.extend(of().map(|run| (run[0], run.len())));
+    runs
 }
 
 /// Sorts keys by eleven bits at a time; `spare` is as long.
