@@ -50,7 +50,7 @@ impl fmt::Debug for Matrix {
 impl Matrix {
     /// A matrix of `values.len() / cols` rows.
     pub fn new(values: Vec<f32>, cols: usize) -> Self {
-        debug_assert!(cols == 0 && values.is_empty() || cols > 0 && values.len().is_multiple_of(cols));
+        assert!(cols == 0 && values.is_empty() || cols > 0 && values.len().is_multiple_of(cols));
         Self { values: Values::Own(values), cols }
     }
 
@@ -62,7 +62,7 @@ impl Matrix {
     /// assert_eq!((lent.rows(), lent.row(1)), (2, &[3.0, 4.0][..]));
     /// ```
     pub fn lent(values: Lent, cols: usize) -> Self {
-        debug_assert!(cols > 0 && (*values).as_ref().len().is_multiple_of(cols));
+        assert!(cols > 0 && (*values).as_ref().len().is_multiple_of(cols));
         Self { values: Values::Lent(values), cols }
     }
 
@@ -127,8 +127,8 @@ pub struct Csr {
 impl Csr {
     /// Rows given by where each one ends in `columns` and `values`.
     pub fn new(ends: Vec<usize>, columns: Vec<u32>, values: Vec<f32>, cols: usize) -> Self {
-        debug_assert_eq!(columns.len(), values.len());
-        debug_assert_eq!(ends.last().copied().unwrap_or(0), values.len());
+        assert_eq!(columns.len(), values.len());
+        assert_eq!(ends.last().copied().unwrap_or(0), values.len());
         Self { ends, columns, values, cols }
     }
 

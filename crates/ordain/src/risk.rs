@@ -148,7 +148,7 @@ const LARGEST_EXAMPLE: usize = 1 << 22;
 impl<'a, C: Scorer, R: Surrogate> Empirical<'a, C, R> {
     /// The risk of all examples with these weights.
     pub fn new(scorer: &'a C, surrogate: &'a R, weight: Vec<f64>) -> Self {
-        debug_assert!(scorer.len() == surrogate.len() && weight.len() == scorer.len());
+        assert!(scorer.len() == surrogate.len() && weight.len() == scorer.len());
         let kept = surrogate.bends();
         let len = |n: u32| scorer.span(n as usize).len();
         let held = |run: Run| {

@@ -81,7 +81,7 @@ pub struct Items<'a> {
 impl<'a> Items<'a> {
     /// The scores of rows whose queries the index has, in the same order.
     pub fn new(rows: &'a Rows<'a>, index: &'a ItemIndex) -> Self {
-        debug_assert_eq!(rows.len(), index.len());
+        assert_eq!(rows.len(), index.len());
         let ends = (0..index.len()).scan(0, |end, n| {
             *end += index.of(n).len() * (1 + index.inside(n).len());
             Some(*end)

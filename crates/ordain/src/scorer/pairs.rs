@@ -101,7 +101,7 @@ pub struct Pairs<'a> {
 impl<'a> Pairs<'a> {
     /// The scores of rows whose queries the index has, in the same order.
     pub fn new(rows: &'a Rows<'a>, index: &'a PairIndex) -> Self {
-        debug_assert_eq!(rows.len(), index.len());
+        assert_eq!(rows.len(), index.len());
         let ends = (0..index.len()).scan(0, |end, n| {
             *end += index.sizes[n] * (1 + index.core(n).len());
             Some(*end)

@@ -245,7 +245,7 @@ pub struct MarginWork<W> {
 impl<'a, C: Scorer> StarMargin<'a, C> {
     /// The problem of these items, with the strengths of the ridge on the parameters of the scorer and on links.
     pub fn new(scorer: &'a C, labels: usize, core: &[u32], targets: &'a [Target], lambda: [f64; 2]) -> Result<Self> {
-        debug_assert_eq!(scorer.len(), targets.len());
+        assert_eq!(scorer.len(), targets.len());
         let star = Star::new(labels, core, &vec![0.0; core.len() * labels])?;
         Ok(Self { scorer, labels, targets, lambda, star })
     }

@@ -297,7 +297,7 @@ pub(crate) fn peaked(random: &mut Random, m: usize, house: bool, noise: f64) -> 
 fn pruning_is_near_where_weights_are_peaked() {
     let (mut random, mut work) = (Random::new(9), pruned::Work::default());
     for round in 0..12 {
-        let m = 16 + round % 4 * if cfg!(debug_assertions) { 1 } else { 2 };
+        let m = 16 + round % 4 * 2;
         let house = round % 2 == 0;
         let graph = complete(m, m, false);
         let s = peaked(&mut random, m, house, 0.05);

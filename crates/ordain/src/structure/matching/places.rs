@@ -57,7 +57,7 @@ pub struct Work {
 pub fn log_sum(s: &[f64], c: &[f64], work: &mut Work, marginals: &mut [f64]) -> Result<f64> {
     let (n, k) = (s.len(), c.len().min(s.len()));
     let c = &c[..k];
-    debug_assert!(c.windows(2).all(|pair| pair[0] >= pair[1]) && c.iter().all(|&c| c >= 0.0));
+    assert!(c.windows(2).all(|pair| pair[0] >= pair[1]) && c.iter().all(|&c| c >= 0.0));
     if k > MOST {
         return Err(Error::Setting {
             name: "places".into(),
