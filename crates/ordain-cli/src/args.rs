@@ -758,7 +758,7 @@ pub(crate) struct Ask {
     /// Who answers: stands beside every answer, and undo takes back answers of this person alone
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
-    /// Columns of the table to show with each item or pair, such as its title or the path of its picture
+    /// Columns of the table to show with each item or pair, such as its title or the path of its picture; of a pair those of both sides (left.name and right.name, name_l and name_r) beside each other [default: texts, categories, dates and pictures that the model reads]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub(crate) show: Vec<String>,
     /// Which label is asked: expected, entropy, paper, random
@@ -800,7 +800,7 @@ pub(crate) struct Serve {
     /// Where answers are written; an existing file is continued
     #[arg(long, value_name = "FILE", default_value = "answers.jsonl", help_heading = "Labelling")]
     pub(crate) answers: PathBuf,
-    /// Columns of the table to show with each item [default: its features]
+    /// Columns of the table to show with each item [default: texts, categories, dates and pictures that the model reads, else its features]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "items", help_heading = "Labelling")]
     pub(crate) show: Vec<String>,
     /// Of matches: two tables whose column id has the items of the left and of the right, to show their records field by field

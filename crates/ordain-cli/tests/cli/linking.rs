@@ -68,7 +68,7 @@ fn without_known_pairs_people_are_asked_and_their_answers_link() {
     }
     assert!(said.contains('y') && said.contains('n'), "{said}");
     let done = piped(&ask, said.as_bytes()).code(0);
-    assert!(done.err.contains("left.given"), "{}", done.err);
+    assert!(done.err.contains("\n  given: ") && done.err.contains(" (same)\n"), "{}", done.err);
     well(&[&words[..], &["--known", &answers]].concat()).says("pairs that match and");
     assert!(place.read("links.csv").lines().count() > 100);
 }

@@ -576,7 +576,7 @@ fn columns_of_the_table_are_shown() {
     let method = "matchmap[null=true,lambda=1,scale=none]";
     well(&["fit", method, &pairs, "--ignore", "name_a,name_b", "-o", &model, "--quiet"]);
     let done = piped(&["ask", &model, &pairs, "-o", &output, "--show", "name_a,name_b"], b"quit\n").code(0);
-    assert!(done.err.contains("\n  name_a: Ann ") && done.err.contains("\n  name_b: Anne "), "{}", done.err);
+    assert!(done.err.contains("\n  name: Ann 2 | Anne 2 (differs)\n"), "{}", done.err);
 }
 
 /// A file that is none of answers stays as it is, whether it ends in a line end or not.
@@ -610,3 +610,9 @@ fn a_file_of_somebody_else_is_left_alone() {
     ordain(&fit).code(0).says("cut.jsonl: line 3, the last one, is not complete and was left out");
     ordain(&[&fit[..], &["--strict"]].concat()).code(1).says("was left out");
 }
+    // without a word what the model reads of them and a person can read
+    let read = place.at("read");
+    let inputs = ["--input", "title:text", "--ignore", "x,y"];
+    well(&[&["fit", "independent[lambda=0.1]", &place.at("train.csv"), "-o", &read, "--quiet"], &inputs[..]].concat());
+    let done = piped(&["ask", &read, &new, "-o", &place.at("read.jsonl")], b"quit\n").code(0);
+    assert!(done.err.contains("item i100 (1 of 60)\n  title: title 100 and more\n  yes:"), "{}", done.err);

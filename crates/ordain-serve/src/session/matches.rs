@@ -44,7 +44,7 @@ pub(super) fn open(
     let (data, writer, half) = Data::<Match>::open(given, loaded, &reading, metrics)?;
     let matches = Matches {
         doubts: pair_doubts(model, &data.scored().on)?,
-        records: Compared::read(given, &model.inputs.columns)?,
+        records: Compared::read(given, &model.inputs)?,
         data,
     };
     Ok((Arc::new(matches), writer, half))

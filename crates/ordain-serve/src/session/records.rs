@@ -2,7 +2,8 @@
 
 use crate::Labelled;
 use ordain::answer::PairFeature;
-use ordain::data::{Columns, Records, Role, read_records, texts};
+use ordain::data::{Records, Role, fields_of_pairs, read_records, texts};
+use ordain::task::Inputs;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::path::Path;
@@ -36,34 +37,14 @@ pub(super) struct Compared {
     registers: Option<([Register; 2], Vec<String>)>,
 }
 
-/// The name of a column without its side, and which side it is of.
-fn side(name: &str) -> Option<(String, bool)> {
-    let words: Vec<&str> = name.split(['_', '.', ' ', '-']).collect();
-    let at = words.iter().position(|word| ["left", "right"].contains(&word.to_ascii_lowercase().as_str()))?;
-    let rest: Vec<&str> = words.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, word)| *word).collect();
-    Some((rest.join(" "), words[at].eq_ignore_ascii_case("right")))
-}
-
 impl Compared {
-    pub(super) fn read(given: &Labelled, of: &Columns) -> ordain::Result<Self> {
-        let show = &given.show;
-        let mut columns: Vec<(String, usize, usize)> = vec![];
-        for (place, name) in show.iter().enumerate() {
-            let Some((field, right)) = side(name) else {
-                columns.push((name.clone(), place, place));
-                continue;
-            };
-            let other = |own: &str| side(own) == Some((field.clone(), !right));
-            match show.iter().position(|own| other(own)) {
-                Some(right_place) if !right => columns.push((field, place, right_place)),
-                Some(_) => {}
-                None => columns.push((name.clone(), place, place)),
-            }
-        }
+    pub(super) fn read(given: &Labelled, inputs: &Inputs) -> ordain::Result<Self> {
+        let readable = inputs.readable();
+        let show = if given.show.is_empty() { &readable } else { &given.show };
         let mut own = HashMap::new();
         if !show.is_empty() {
             let keys = [Role::Problem, Role::Left, Role::Right];
-            for mut row in texts(&given.items, &of.roles, &keys, show)? {
+            for mut row in texts(&given.items, &inputs.columns.roles, &keys, show)? {
                 let cells = row.split_off(keys.len());
                 own.insert(row, cells);
             }
@@ -74,7 +55,7 @@ impl Compared {
             names.extend(both[1].records.fields.iter().filter(|name| both[0].records.field(name).is_none()).cloned());
             Ok((both, names))
         });
-        Ok(Self { columns, texts: own, registers: registers.transpose()? })
+        Ok(Self { columns: fields_of_pairs(show), texts: own, registers: registers.transpose()? })
     }
 
     /// Both records, and the comparison: fields with the feature that is named after them, then the other features.

@@ -3,7 +3,7 @@
 use super::media::{address, kind};
 use crate::Labelled;
 use ordain::answer::quartiles;
-use ordain::data::{Columns, Kind, texts};
+use ordain::data::{Columns, texts};
 use ordain::matrix::Features;
 use ordain::task::Inputs;
 use serde_json::{Map, Value, json};
@@ -26,11 +26,10 @@ enum Fields {
 }
 
 impl Shown {
-    /// The columns that were asked for; without them those of the pictures that the model reads, if pictures are shown, else the features.
+    /// The columns that were asked for; without them those of the model that a person can read, else the features.
     pub(super) fn read(given: &Labelled, inputs: &Inputs, features: &Features) -> ordain::Result<Self> {
         let pictures = given.media.is_some();
-        let own = inputs.steps.iter().filter(|(input, _)| pictures && input.kind == Kind::Image);
-        let own: Vec<String> = own.map(|(input, _)| input.column.clone()).collect();
+        let own = inputs.readable();
         let show = if given.show.is_empty() { &own } else { &given.show };
         if show.is_empty() {
             let few = features.cols() <= MOST;

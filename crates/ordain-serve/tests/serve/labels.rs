@@ -181,3 +181,19 @@ fn another_model_is_taken_over_if_it_has_the_same_labels() {
     server.service.reload();
     assert_eq!(server.get("/api/v1/session").well()["version"], after);
 }
+
+/// Of a model that reads texts the text is shown, and not the numbers that are made of it.
+#[test]
+fn texts_that_the_model_reads_are_shown() {
+    use ordain::data::{LabelReading, Roles, read_labels};
+    let folder = tempfile::tempdir().unwrap();
+    let word = |n: usize| ["boat wave", "cloud bird"][n % 2];
+    let rows: String = (0..40).map(|n| format!("i{n},A {} ({n}),{}\n", word(n), ["sea", "sky"][n % 2])).collect();
+    let items = folder.path().join("items.csv");
+    std::fs::write(&items, format!("id,title,labels\n{rows}")).unwrap();
+    let roles = Roles { inputs: vec!["title:text".parse().unwrap()], ..Roles::default() };
+    let (set, _) = read_labels(&[vec![items]], &LabelReading { roles, ..LabelReading::default() }).unwrap();
+    super::fitted(&ordain::method::CStar::independent(), &set, &folder.path().join("model"));
+    let server = session(folder.path(), |_| {});
+    assert_eq!(server.get("/api/v1/items/i7").well()["show"], json!({"text": "A cloud bird (7)"}));
+}

@@ -53,7 +53,7 @@ pub use rank::{
     CapRule, ClickFacts, Clicks, DocumentPairs, ExclusionRule, PinRule, Place, PreferenceFacts, Preferences,
     RankReading, RankSet, Rules, check_ids, read, read_parts, read_rank, read_scores, resample, trec, write,
 };
-pub use records::{Records, RowWriter, read_records, write_records, write_rows};
+pub use records::{Records, RowWriter, fields_of_pairs, read_records, write_records, write_rows};
 pub use set::DataSet;
 pub use sniff::{Holds, holds, is_labels};
 pub use source::{is_stream, read_lines, read_whole};

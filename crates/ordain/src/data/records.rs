@@ -61,6 +61,59 @@ impl Records {
     }
 }
 
+/// Words that say of which side a column is, in the place of each other.
+const SIDES: [[&str; 2]; 3] = [["left", "right"], ["l", "r"], ["a", "b"]];
+
+/// The columns of a table of pairs as fields: the name of each, and the places of its left and its right column; the same place twice
+/// for a column of the pair, or of one side alone. Two columns are one field if their names differ in one word: left and right, l and
+/// r, or a and b.
+///
+/// ```
+/// let names = ["left.name", "year", "right.name", "town_a", "town_b", "left_only"].map(str::to_owned);
+/// let fields = ordain::data::fields_of_pairs(&names);
+/// let places: Vec<(&str, usize, usize)> = fields.iter().map(|(name, left, right)| (&**name, *left, *right)).collect();
+/// assert_eq!(places, [("name", 0, 2), ("year", 1, 1), ("town", 3, 4), ("left_only", 5, 5)]);
+/// ```
+///
+/// O(names²).
+pub fn fields_of_pairs(names: &[String]) -> Vec<(String, usize, usize)> {
+    let mut taken = vec![false; names.len()];
+    let mut fields = vec![];
+    for (place, name) in names.iter().enumerate() {
+        if std::mem::replace(&mut taken[place], true) {
+            continue;
+        }
+        let twin = sides(name).into_iter().find_map(|(field, kind, right)| {
+            let other = (field.clone(), kind, !right);
+            let at = (0..names.len()).find(|&at| !taken[at] && sides(&names[at]).contains(&other))?;
+            Some((field, at, right))
+        });
+        fields.push(match twin {
+            None => (name.clone(), place, place),
+            Some((field, at, right)) => {
+                taken[at] = true;
+                if right { (field, at, place) } else { (field, place, at) }
+            }
+        });
+    }
+    fields
+}
+
+/// A name without a word that is a side: the rest, which pair of words it is of, and whether it says right.
+fn sides(name: &str) -> Vec<(String, usize, bool)> {
+    let words: Vec<&str> = name.split(['_', '.', ' ', '-']).collect();
+    let without = |at: usize| {
+        let rest: Vec<&str> = words.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, word)| *word).collect();
+        rest.join(" ")
+    };
+    let of = |at: usize| {
+        let word = words[at].to_lowercase();
+        let kind = SIDES.iter().position(|pair| pair.contains(&word.as_str()))?;
+        Some((without(at), kind, SIDES[kind][1] == word))
+    };
+    (0..words.len()).filter_map(of).filter(|(rest, ..)| !rest.is_empty()).collect()
+}
+
 /// Reads a table (CSV, TSV, Parquet, Feather; packed or not) as records with the ids of column `id`.
 ///
 /// ```

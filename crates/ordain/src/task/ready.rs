@@ -4,7 +4,7 @@ use super::{DataSet, Model, Task};
 use crate::data::ranges::{Left, Ranges};
 use crate::data::scale::{Affine, Scale, Scaling};
 use crate::data::transform::Transforms;
-use crate::data::{Aligned, Columns, Filled, Groups, Missing, flagged};
+use crate::data::{Aligned, Columns, Filled, Groups, Kind, Missing, flagged};
 use crate::error::{Error, Result};
 use crate::features::Steps;
 use std::borrow::Cow;
@@ -82,6 +82,16 @@ impl Inputs {
             (Missing::Indicator, Some(means)) => &all[..means.len().min(all.len())],
             _ => all,
         }
+    }
+
+    /// The columns of a table that a person reads rather than numbers: texts, categories, dates, and paths of pictures.
+    pub fn readable(&self) -> Vec<String> {
+        let kinds = [Kind::Text, Kind::Category, Kind::Date, Kind::Image];
+        self.steps
+            .iter()
+            .filter(|(input, _)| kinds.contains(&input.kind))
+            .map(|(input, _)| input.column.clone())
+            .collect()
     }
 
     /// The columns that data have before steps make numbers of cells: columns of numbers, then those of cells.

@@ -1,6 +1,6 @@
 //! Questions about the labels of items.
 
-use super::{Asked, Asker, ask, fields, read};
+use super::{Asked, Asker, ask, line, read, shown};
 use crate::args::Ask;
 use crate::plan::Usage;
 use crate::screen::{Screen, name};
@@ -25,9 +25,10 @@ pub(super) fn run(fitted: &Fitted<Annotate>, strategy: Strategy, args: &Ask, scr
     let ready = read(fitted, args, screen)?;
     let questions = LabelQuestions::new(ready.set())?;
     let work = LabelWork::default();
-    let shown = match args.show.is_empty() {
+    let show = shown(args, &annotator.inputs);
+    let cells = match show.is_empty() {
         true => vec![],
-        false => texts(&args.data, &fitted.model.inputs.columns.roles, &[], &args.show)?,
+        false => texts(&args.data, &annotator.inputs.columns.roles, &[], &show)?,
     };
     let mut items = Items {
         on: &ready,
@@ -37,8 +38,8 @@ pub(super) fn run(fitted: &Fitted<Annotate>, strategy: Strategy, args: &Ask, scr
         strategy,
         seed: args.seed,
         work,
-        show: &args.show,
-        shown,
+        show,
+        cells,
     };
     ask(&mut items, &questions, args, screen)
 }
@@ -52,8 +53,8 @@ struct Items<'a> {
     seed: u64,
     work: LabelWork,
     /// Columns to show, and their texts, item by item.
-    show: &'a [String],
-    shown: Vec<Vec<String>>,
+    show: Vec<String>,
+    cells: Vec<Vec<String>>,
 }
 
 /// What is known of an item: clamps, and labels that were skipped.
@@ -93,7 +94,9 @@ impl<'a> Asker for Items<'a> {
     }
 
     fn heading(&self, unit: usize, (at, of): (usize, usize)) -> String {
-        let fields = self.shown.get(unit).map_or(String::new(), |texts| fields(self.show, texts));
+        let cells = self.cells.get(unit).into_iter().flatten().map(|cell| line(cell));
+        let fields = self.show.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
+        let fields: String = fields.map(|(name, cell)| format!("\n  {name}: {cell}")).collect();
         format!("{} ({at} of {of}){fields}", self.name(unit))
     }
 

@@ -1,11 +1,11 @@
 //! Questions about the pairs of a matching.
 
-use super::{Asked, Asker, ask, fields, read};
+use super::{Asked, Asker, ask, line, read, shown};
 use crate::args::Ask;
 use crate::screen::{Screen, name};
 use anyhow::Result;
 use ordain::ask::{GivenMatches, given, next_pair, pair_doubts};
-use ordain::data::{MatchSet, Problem, Role, texts};
+use ordain::data::{MatchSet, Problem, Role, fields_of_pairs, texts};
 use ordain::labelling::{Answer, Labelling, MatchQuestions};
 use ordain::method::{Match, Matcher};
 use ordain::task::{Fitted, Ready};
@@ -16,16 +16,16 @@ use std::fmt::Write as _;
 pub(super) fn run(fitted: &Fitted<Match>, args: &Ask, screen: &Screen) -> Result<()> {
     let ready = read(fitted, args, screen)?;
     let questions = MatchQuestions::new(ready.set())?;
-    let mut shown = HashMap::new();
-    if !args.show.is_empty() {
+    let (show, mut cells) = (shown(args, &fitted.model.inputs), HashMap::new());
+    if !show.is_empty() {
         let keys = [Role::Problem, Role::Left, Role::Right];
-        for mut row in texts(&args.data, &fitted.model.inputs.columns.roles, &keys, &args.show)? {
-            let texts = row.split_off(keys.len());
-            shown.insert(row, texts);
+        for mut row in texts(&args.data, &fitted.model.inputs.columns.roles, &keys, &show)? {
+            let own = row.split_off(keys.len());
+            cells.insert(row, own);
         }
     }
-    let (on, set, show) = (&ready, ready.set(), &args.show[..]);
-    let mut pairs = Pairs { on, set, matcher: &fitted.model, questions: &questions, show, shown };
+    let (on, set, fields) = (&ready, ready.set(), fields_of_pairs(&show));
+    let mut pairs = Pairs { on, set, matcher: &fitted.model, questions: &questions, fields, cells };
     ask(&mut pairs, &questions, args, screen)
 }
 
@@ -34,9 +34,9 @@ struct Pairs<'a> {
     set: &'a MatchSet,
     matcher: &'a Matcher,
     questions: &'a MatchQuestions<'a>,
-    /// Columns to show, and their texts by problem, left and right.
-    show: &'a [String],
-    shown: HashMap<Vec<String>, Vec<String>>,
+    /// Fields to show, with the places of both columns, and the cells by problem, left and right.
+    fields: Vec<(String, usize, usize)>,
+    cells: HashMap<Vec<String>, Vec<String>>,
 }
 
 /// What is known of the edges of a problem, and those that were skipped.
@@ -64,13 +64,15 @@ impl Pairs<'_> {
         Ok((given(self.matcher, self.on, unit, &known)?, known, skipped))
     }
 
-    /// The values of an edge, column by column, and who the two would be matched with.
+    /// How likely an edge is, who the two would be matched with else, and both records; without these the values of the edge.
     fn facts(&self, unit: usize, edge: u32, value: f64, said: &GivenMatches) -> String {
         let (problem, mut text) = (self.set.problem(unit), String::new());
         let what = if said.probabilities.is_some() { "probability" } else { "margin" };
         _ = write!(text, "  {what} {value:.3}");
-        let row = self.set.span(unit).start + edge as usize;
-        self.set.features.each(row, |j, x| _ = write!(text, "; {} {x}", self.set.columns.names[j]));
+        if self.fields.is_empty() {
+            let row = self.set.span(unit).start + edge as usize;
+            self.set.features.each(row, |j, x| _ = write!(text, "; {} {x}", self.set.columns.names[j]));
+        }
         let (i, j) = problem.edges[edge as usize];
         let others = said.edges.iter().filter(|&&other| {
             let ends = problem.edges[other as usize];
@@ -82,7 +84,24 @@ impl Pairs<'_> {
         }
         let (left, right) = self.ends(unit, edge);
         let key = [problem.name.as_str(), left, right].map(str::to_owned).to_vec();
-        text + &self.shown.get(&key).map_or(String::new(), |texts| fields(self.show, texts))
+        text + &self.cells.get(&key).map_or(String::new(), |cells| self.records(cells))
+    }
+
+    /// Both records field by field, without fields that are empty on both sides.
+    fn records(&self, cells: &[String]) -> String {
+        let field = |(name, left, right): &(String, usize, usize)| {
+            let (a, b) = (line(&cells[*left]), line(&cells[*right]));
+            let said = match (a.is_empty(), b.is_empty()) {
+                (true, true) => return None,
+                _ if left == right => return Some(format!("\n  {name}: {a}")),
+                (false, false) if a == b => "same",
+                (false, false) => "differs",
+                _ => "missing",
+            };
+            let side = |cell: String| if cell.is_empty() { "-".to_owned() } else { cell };
+            Some(format!("\n  {name}: {} | {} ({said})", side(a), side(b)))
+        };
+        self.fields.iter().filter_map(field).collect()
     }
 }
 

@@ -14,7 +14,7 @@ use ordain::ask::Strategy;
 use ordain::labelling::{Answer, Labelling, Said, Subject, Subjects};
 use ordain::model_file::{self, AnyModel};
 use ordain::random::Random;
-use ordain::task::{Fitted, Ready};
+use ordain::task::{Fitted, Inputs, Ready};
 use serde_json::{Map, Value};
 use std::io::BufRead;
 use std::time::SystemTime;
@@ -44,14 +44,15 @@ fn read<T: Show>(fitted: &Fitted<T>, args: &Ask, screen: &Screen) -> Result<Read
     files::read_for(fitted, std::slice::from_ref(&args.data), &given, screen)
 }
 
-/// The columns of `--show`: a name and a text for each, without those that are empty.
-fn fields(names: &[String], texts: &[String]) -> String {
-    let field = |(name, text): (&String, &String)| {
-        // one line each, whatever a cell holds
-        let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        format!("\n  {name}: {}", text.trim())
-    };
-    names.iter().zip(texts).filter(|(_, text)| !text.trim().is_empty()).map(field).collect()
+/// The columns to show: those of `--show`, else those of the model that a person can read.
+fn shown(args: &Ask, inputs: &Inputs) -> Vec<String> {
+    if args.show.is_empty() { inputs.readable() } else { args.show.clone() }
+}
+
+/// A cell on one line, whatever it holds.
+fn line(cell: &str) -> String {
+    let text: String = cell.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    text.trim().to_owned()
 }
 
 /// A question with what a person should see.
