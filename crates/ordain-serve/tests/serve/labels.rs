@@ -102,6 +102,58 @@ fn two_people_see_other_items_and_their_own_answers() {
         std::fs::read_to_string(folder.path().join("answers.jsonl")).unwrap()
     );
     assert_eq!(server.get("/api/v1/export?format=xml").status, StatusCode::BAD_REQUEST);
+    let lines: Vec<Value> = (server.get("/api/v1/export?format=doccano&votes=all").text.lines())
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines[0], json!({"id": ann, "text": "", "label": ["sea"], "annotator": "ann"}));
+    assert_eq!(lines[1], json!({"id": ann, "text": "", "label": [], "annotator": "bob"}));
+}
+
+/// With an overlap of two an item is offered to one more person, and to nobody else.
+#[test]
+fn an_item_is_offered_to_as_many_people_as_are_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    scenes(folder.path());
+    let server = session(folder.path(), |config| config.labelling.as_mut().unwrap().overlap = 2);
+    let get = |path: &str, who: &str| server.send("GET", path, &[("x-annotator", who)], b"").well();
+    let first = |who: &str| get("/api/v1/items?n=1", who)["items"][0]["item"].as_str().unwrap().to_owned();
+    let opened = |who: &str| {
+        let item = first(who);
+        get(&format!("/api/v1/items/{item}"), who);
+        item
+    };
+    let (ann, bob, cem) = (opened("ann"), opened("bob"), opened("cem"));
+    assert!(ann == bob && bob != cem, "{ann} {bob} {cem}");
+}
+
+/// The page suggests to stop when the model was right often enough where it was controlled.
+#[test]
+fn a_stop_is_suggested_when_control_questions_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    scenes(folder.path());
+    // the lower end of Wilson's interval of one of one is .2065
+    let server = session(folder.path(), |config| config.labelling.as_mut().unwrap().target = 0.2);
+    let mut item = server.get("/api/v1/items/1").well();
+    for n in 0..19 {
+        if item["question"].is_null() {
+            let next = server.get("/api/v1/items?n=1").well()["items"][0]["item"].as_str().unwrap().to_owned();
+            item = server.get(&format!("/api/v1/items/{next}")).well();
+        }
+        item = answer(&server, &n.to_string(), &item, json!(false)).well();
+    }
+    if item["question"].is_null() {
+        let next = server.get("/api/v1/items?n=1").well()["items"][0]["item"].as_str().unwrap().to_owned();
+        item = server.get(&format!("/api/v1/items/{next}")).well();
+    }
+    assert_eq!((&item["question"]["control"], &item["session"]["suggest_stop"]), (&json!(true), &Value::Null));
+    let mut after = answer(&server, "yes", &item, json!(true)).well();
+    if after["session"]["quality"]["control"]["right"] == 0 {
+        assert!(after["session"]["suggest_stop"].is_null());
+        let back = server.post("/api/v1/undo", &json!({})).well()["item"].clone();
+        after = answer(&server, "no", &back, json!(false)).well();
+    }
+    assert_eq!(after["session"]["quality"]["control"]["right"], 1);
+    assert!(after["session"]["suggest_stop"].as_str().unwrap().contains("right in 1 of 1 control questions"));
 }
 
 #[test]

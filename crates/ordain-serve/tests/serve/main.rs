@@ -93,6 +93,29 @@ impl Server {
         })
     }
 
+    /// The statuses of so many requests that are there at once; `later` is called when all of them wait or are answered.
+    pub(crate) fn at_once(&self, count: usize, path: &str, body: &Value, later: impl FnOnce()) -> Vec<StatusCode> {
+        let request = || {
+            let (name, host) = &self.headers[0];
+            let request = Request::builder().method("POST").uri(path).header(*name, host);
+            request.header("content-type", "application/json").body(Body::from(body.to_string())).unwrap()
+        };
+        self.runtime.block_on(async {
+            let under_way: Vec<_> =
+                (0..count).map(|_| tokio::spawn(self.service.routes().oneshot(request()))).collect();
+            // on one thread each of them goes as far as it can before this goes on
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+            later();
+            let mut statuses = vec![];
+            for one in under_way {
+                statuses.push(one.await.unwrap().unwrap().status());
+            }
+            statuses
+        })
+    }
+
     pub(crate) fn get(&self, path: &str) -> Reply {
         self.send("GET", path, &[], b"")
     }

@@ -62,6 +62,29 @@ fn hosts_origins_kinds_and_sizes_are_looked_at() {
     assert_eq!(server.send("DELETE", "/healthz", &[host], b"").status, StatusCode::METHOD_NOT_ALLOWED);
 }
 
+/// As many requests as there are processors work, so many wait, and the next one is told to come back.
+#[test]
+fn a_full_queue_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("r");
+    fitted(&RankSvm::default(), &Synthetic { queries: 20, ..Synthetic::default() }.make(), &file);
+    let mut config = config(vec![("r".into(), file)]);
+    config.limits.waiting = 2;
+    let server = super::Server::new(config);
+    let threads = rayon::current_num_threads();
+    // everything that works is held up, until the other end of the channel is gone
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let held = std::sync::Arc::new(std::sync::Mutex::new(held));
+    for _ in 0..threads {
+        let held = held.clone();
+        rayon::spawn(move || _ = held.lock().unwrap().recv());
+    }
+    let statuses = server.at_once(threads + 3, "/api/v1/models/r/rank", &json!({"queries": []}), || drop(release));
+    let count = |status: StatusCode| statuses.iter().filter(|own| **own == status).count();
+    assert_eq!((count(StatusCode::OK), count(StatusCode::SERVICE_UNAVAILABLE)), (threads + 2, 1));
+    assert!(server.get("/metrics").text.contains("ordain_queue_full_total 1\n"));
+}
+
 #[test]
 fn a_token_is_needed_for_all_but_health() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What only a socket shows: too many connections, and a client that does not read.
+//! What only a socket shows: too many connections, clients that do not read or do not write, and the end.
 
 use super::{config, fitted};
 use ordain::data::synthetic::Synthetic;
@@ -110,4 +110,44 @@ fn a_client_that_does_not_read_loses_its_place() {
     assert!(sent > 1000, "{sent}");
     while ask(&server.connect(), "/healthz") != Some(200) {}
     drop(slow);
+}
+
+/// The head of a request whose body is to come.
+const BEGUN: &str = "POST /api/v1/models/r/rank HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 14\r\n\r\n";
+
+/// The status line of an answer.
+fn status(stream: &TcpStream) -> String {
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).unwrap();
+    line
+}
+
+/// A body that does not come is waited for as long as a request may take.
+#[test]
+fn a_request_that_takes_too_long_is_refused() {
+    let server = Listening::start(|config| config.limits.time = Duration::from_millis(100));
+    let mut slow = server.connect();
+    slow.write_all(BEGUN.as_bytes()).unwrap();
+    assert!(status(&slow).contains(" 503 "));
+}
+
+/// A request that is under way when the server is told to end is answered first; nobody new is taken.
+#[test]
+fn requests_under_way_are_answered_before_the_end() {
+    let server = Listening::start(|_| {});
+    let mut open = server.connect();
+    open.write_all(BEGUN.as_bytes()).unwrap();
+    // the head was read when one that came later is answered and counted
+    let counted = || {
+        let mut other = server.connect();
+        other.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        let mut text = String::new();
+        other.read_to_string(&mut text).unwrap();
+        text.contains("ordain_in_flight 2\n")
+    };
+    while !counted() {}
+    server.control.end();
+    while TcpStream::connect(&server.address).is_ok() {}
+    open.write_all(b"{\"queries\":[]}").unwrap();
+    assert!(status(&open).contains(" 200 "));
 }
