@@ -287,6 +287,26 @@ fn hostile_pictures_are_refused() {
     }
 }
 
+/// A picture is the same in every format that keeps what it is given, and nearly so in JPEG.
+#[test]
+fn pictures_of_all_formats_are_read() {
+    use image::{ExtendedColorType::Rgb8, ImageFormat};
+    // two colours in blocks of JPEG
+    let picture = drawn(32, 16, |x, _| if x < 16 { [200, 30, 30] } else { [20, 20, 220] });
+    let bytes = picture.pixels().concat();
+    for format in [ImageFormat::Png, ImageFormat::Gif, ImageFormat::Bmp, ImageFormat::WebP, ImageFormat::Jpeg] {
+        let dir = tempfile::tempdir().unwrap();
+        // the first bytes say what it is, whatever the name
+        let path = dir.path().join("picture.png");
+        image::save_buffer_with_format(&path, &bytes, 32, 16, Rgb8, format).unwrap();
+        let read = read_picture(&path).unwrap();
+        assert_eq!((read.width(), read.height()), (32, 16), "{format:?}");
+        let apart = |(a, b): (&[u8; 3], &[u8; 3])| a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)).max().unwrap();
+        let most = read.pixels().iter().zip(picture.pixels()).map(apart).max().unwrap();
+        assert!(most <= if format == ImageFormat::Jpeg { 12 } else { 0 }, "{format:?}: {most}");
+    }
+}
+
 #[test]
 fn what_was_kept_is_read_again_and_checked() {
     let dir = tempfile::tempdir().unwrap();
