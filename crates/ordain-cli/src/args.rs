@@ -148,9 +148,9 @@ pub(crate) struct Fit {
     /// `ips[,eta=1][,clip=10][,position=COLUMN]`: the training table has the columns clicked (1 or 0; --label names another) and position (from 1), and each of its queries is one list that was shown. A clicked document is preferred to all above it that were not clicked and to the next one below; a pair weighs position^eta of its clicked document, at most clip
     #[arg(long, value_name = "ips[,eta=1]")]
     pub(crate) clicks: Option<String>,
-    /// Of labels and matches: answers of people, as ask writes them
+    /// Answers of people, as ask and serve write them
     ///
-    /// They stand in place of what the data say of these items and pairs; what nobody answered is not known, and never counts as no
+    /// They stand in place of what the data say of these items, pairs and documents; what nobody answered is not known, and never counts as no
     #[arg(long, value_name = "FILE")]
     pub(crate) answers: Option<PathBuf>,
     #[command(flatten)]
@@ -319,7 +319,7 @@ pub(crate) struct Evaluate {
     /// The judgements for --run
     #[arg(long, requires = "run")]
     pub(crate) qrels: Option<PathBuf>,
-    /// Answers of several people on DATA, as ask and serve write them: how far they agree (Cohen's kappa of each two, Krippendorff's alpha of all); needs the model that they were asked with
+    /// Answers of several people on DATA, as ask and serve write them: how far they agree (Cohen's kappa of each two, Krippendorff's alpha of all; grades that are close count as half agreed); needs the model that they were asked with
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scores", "feature", "run", "importance", "per_query"])]
     pub(crate) answers: Option<PathBuf>,
     /// Every query, item or problem by itself too

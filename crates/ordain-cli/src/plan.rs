@@ -163,11 +163,6 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
-        option: "--answers",
-        tasks: &[Holds::Items, Holds::Problems],
-        otherwise: |_, words| format!("--answers is for labels and matches; this {}: leave it out", words.does),
-    },
-    Rule {
         option: "--decide",
         tasks: &[Holds::Items],
         otherwise: |_, words| format!("--decide is for models that give labels; this one {}: leave it out", words.does),
@@ -234,7 +229,6 @@ pub(crate) fn check_gram(gram: Option<&Path>, methods: &[AnyMethod]) -> Result<(
 pub(crate) fn check_fit(args: &args::Fit, method: &AnyMethod) -> Result<()> {
     allow(method.task(), &points(&args.points))?;
     allow(method.task(), &[("--links", args.links.is_some()), ("--start", args.start.is_some())])?;
-    allow(method.task(), &[("--answers", args.answers.is_some())])?;
     check_preferences(args, method)?;
     columns(method.task(), &args.columns, &args.reading)?;
     check_gram(args.gram.as_deref(), std::slice::from_ref(method))?;
@@ -279,7 +273,6 @@ pub(crate) fn without(columns: &args::Columns, moment: Option<&String>) -> args:
 /// How long a choice among methods may take, or among how many it is; refuses what it leaves no room for.
 pub(crate) fn auto(args: &args::Fit, task: &Words) -> Result<Limit> {
     allow(task, &points(&args.points))?;
-    allow(task, &[("--answers", args.answers.is_some())])?;
     allow(task, &[("--preferences", args.preferences.is_some()), ("--clicks", args.clicks.is_some())])?;
     args.clicks.as_deref().map(clicks).transpose()?;
     columns(task, &args.columns, &args.reading)?;

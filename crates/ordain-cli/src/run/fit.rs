@@ -68,24 +68,26 @@ fn read<T: Show>(args: &Fit, who: &str, given: &Given, screen: &Screen) -> Resul
     let parts: Vec<Vec<PathBuf>> =
         std::iter::once(args.train.clone()).chain(args.valid.iter().map(|file| vec![file.clone()])).collect();
     let start = Instant::now();
-    let (mut set, train, valid) = files::read_training::<T>(&parts, &how, who, given)?;
+    let (mut set, mut train, mut valid) = files::read_training::<T>(&parts, &how, who, given)?;
     if let Some(gram) = given.gram {
         set = T::with_gram(set, gram, None)?;
     }
+    if let Some(column) = &args.split_by {
+        let (rest, newest) = files::split_by::<T>(&set, &train, &args.train, column, given)?;
+        screen.say(&format!("the newest {} by {column} choose, of {}", newest.len(), T::WORDS.units(train.len())));
+        (train, valid) = (rest, Some(newest));
+    }
     if let Some(answers) = &args.answers {
-        let (own, count) = T::with_answers(set, answers)?;
+        let (own, count) = T::with_answers((set, train, valid), answers)?;
         screen.say(&format!("{}: {count} answers that stand", answers.display()));
-        set = own;
+        (set, train, valid) = own;
     }
     files::say_columns(set.columns(), given, screen)?;
     files::need_truth::<T>(&set, &args.train)?;
     T::check_set(&set, given)?;
     check_interrupt()?;
     screen.detail(&format!("read {} in {:.2} s", T::size(&set), start.elapsed().as_secs_f64()));
-    let Some(column) = &args.split_by else { return Ok((set, train, valid)) };
-    let (rest, newest) = files::split_by::<T>(&set, &train, &args.train, column, given)?;
-    screen.say(&format!("the newest {} by {column} choose, of {}", newest.len(), T::WORDS.units(train.len())));
-    Ok((set, rest, Some(newest)))
+    Ok((set, train, valid))
 }
 
 /// Chooses a method, fits it and says what was tried.

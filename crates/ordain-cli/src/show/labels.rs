@@ -1,6 +1,6 @@
 //! Labels as text.
 
-use super::{Given, Show, kernel, left_out, losses, reasons, result_line, roles_for};
+use super::{Given, Parts, Show, kernel, left_out, losses, reasons, result_line, roles_for};
 use crate::args::Predict;
 use crate::plan::{self, Usage};
 use crate::screen::{Screen, assignments, four, name, table};
@@ -44,9 +44,9 @@ impl Show for Annotate {
         set.with_gram(gram, training)
     }
 
-    fn with_answers(set: LabelSet, answers: &Path) -> ordain::Result<(LabelSet, usize)> {
+    fn with_answers((set, train, valid): Parts<LabelSet>, answers: &Path) -> ordain::Result<(Parts<LabelSet>, usize)> {
         let answers = standing(answers, &LabelQuestions::new(&set)?)?;
-        Ok((label(&set, &answers)?, answers.len()))
+        Ok(((label(&set, &answers)?, train, valid), answers.len()))
     }
 
     fn unit_of_rows(set: &LabelSet, _: &[String]) -> Vec<u32> {

@@ -46,9 +46,9 @@ impl Show for Match {
         }
     }
 
-    fn with_answers(set: MatchSet, answers: &Path) -> ordain::Result<(MatchSet, usize)> {
+    fn with_answers((set, train, valid): Parts<MatchSet>, answers: &Path) -> ordain::Result<(Parts<MatchSet>, usize)> {
         let answers = standing(answers, &MatchQuestions::new(&set)?)?;
-        Ok((matched(&set, &answers)?, answers.len()))
+        Ok(((matched(&set, &answers)?, train, valid), answers.len()))
     }
 
     const UNIT: Option<Role> = Some(Role::Problem);

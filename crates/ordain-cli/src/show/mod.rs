@@ -92,10 +92,8 @@ pub(crate) trait Show: Answers {
     fn with_gram(set: Self::Set, _gram: &Path, _training: Option<&[String]>) -> ordain::Result<Self::Set> {
         Ok(set)
     }
-    /// The set with the answers of a file, and how many there are.
-    fn with_answers(set: Self::Set, _answers: &Path) -> ordain::Result<(Self::Set, usize)> {
-        Ok((set, 0))
-    }
+    /// What is read with the answers of a file, and how many of these there are.
+    fn with_answers(parts: Parts<Self::Set>, answers: &Path) -> ordain::Result<(Parts<Self::Set>, usize)>;
     /// Whether a model has links between documents.
     fn has_links(_model: &Self::Model) -> bool {
         false

@@ -1,6 +1,6 @@
 //! Rankings as text.
 
-use super::{Given, Show, contributions, losses, ranges, reasons, result_line, roles_for, scored_by};
+use super::{Given, Parts, Show, contributions, losses, ranges, reasons, result_line, roles_for, scored_by};
 use crate::args::Predict;
 use crate::plan;
 use crate::screen::{Screen, four, name, table};
@@ -11,6 +11,7 @@ use ordain::answer::{
 use ordain::data::scale::Scale;
 use ordain::data::split::{self, Layout};
 use ordain::data::{self, ClickFacts, Missing, PreferenceFacts, RankReading, RankSet, Rules};
+use ordain::labelling::{RankQuestions, graded, grades, votes};
 use ordain::method::{Rank, RankNotes, Ranker};
 use ordain::metric::{Evaluation, Metric};
 use ordain::model_file::Header;
@@ -47,6 +48,21 @@ impl Show for Rank {
             preferences: given.preferences.map(Path::to_path_buf),
             ..RankReading::default()
         }
+    }
+
+    /// Of a query of which nothing is known, neither by the file nor by people, nothing is learned.
+    fn with_answers((set, train, valid): Parts<RankSet>, answers: &Path) -> ordain::Result<(Parts<RankSet>, usize)> {
+        let said = votes(answers, &RankQuestions::new(&set)?)?;
+        let (own, queries) =
+            graded(&set, &grades(said.iter().map(|(subject, _, grade)| (*subject, *grade))), |_| set.graded);
+        let left = |units: Vec<u32>| -> Vec<u32> {
+            units
+                .iter()
+                .filter_map(|&unit| queries.binary_search(&(unit as usize)).ok())
+                .map(|unit| unit as u32)
+                .collect()
+        };
+        Ok(((own, left(train), valid.map(left)), said.len()))
     }
 
     fn has_links(model: &Ranker) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::cases::cases;
 use crate::support::{Done, Place, command, has_fields, number, ordain, piped, well};
-use ordain::data::synthetic::{Linkage, Scenes};
+use ordain::data::synthetic::{Linkage, Scenes, Synthetic};
 use ordain::data::{LabelReading, LabelSet, MatchSet, Problem, Truth, read_labels, write_labels, write_matches};
 use ordain::random::Random;
 use serde_json::Value;
@@ -448,7 +448,56 @@ fn a_fit_learns_from_answers() {
     let training = ordain::task::Training::new(&truth, &units);
     let own = ordain::task::Method::fit(&method, &training, &ordain::solver::run::Watch::NOBODY).unwrap();
     assert!(ordain::model_file::to_bytes(&own) == taught, "another model");
-    ordain(&["fit", "ranksvm", &test, "-o", &place.at("no"), "--answers", &output]).code(2).says("labels and matches");
+}
+
+/// Grades of people teach: a fit on them is the fit on data with these grades, and of several people the middle one counts.
+#[test]
+fn a_fit_learns_from_grades() {
+    let place = Place::empty();
+    let set = Synthetic { queries: 30, ..Synthetic::default() }.make();
+    let names = set.columns.names.join(",");
+    let (mut bare, mut few) = (format!("qid,docid,{names}\n"), format!("label,qid,docid,{names}\n"));
+    let mut answers =
+        r#"{"ordain":"answers","format":2,"task":"rank","data":"","queries":30,"documents":0}"#.to_owned() + "\n";
+    let mut n = 0;
+    for unit in 0..set.len() {
+        for (thing, row) in set.span(unit).enumerate() {
+            let values: Vec<String> =
+                (0..set.features.cols()).map(|j| set.features.value(row, j).to_string()).collect();
+            let line = format!("q{unit},d{thing},{}\n", values.join(","));
+            bare += &line;
+            if unit >= 20 || thing >= 5 {
+                continue;
+            }
+            let grade = set.grades[row] as u8;
+            few += &format!("{grade},{line}");
+            // of two the lesser counts, of three the middle one
+            let others = [("bob", grade + 1, thing == 1), ("cem", 0, thing == 1 && unit < 5)];
+            for (by, grade, says) in [("ann", grade, true)].into_iter().chain(others) {
+                if says {
+                    n += 1;
+                    let said = serde_json::json!({"n": n, "t": "2026-11-16T12:00:00.123Z", "by": by,
+                        "query": format!("q{unit}"), "doc": format!("d{thing}"), "grade": grade});
+                    answers += &format!("{said}\n");
+                }
+            }
+        }
+    }
+    let (bare, few) = (place.write("bare.csv", &bare), place.write("few.csv", &few));
+    let (answers, model, taught) = (place.write("answers.jsonl", &answers), place.at("model"), place.at("taught"));
+    well(&["fit", "ranksvm[lambda=1]", &few, "-o", &model]);
+    ordain(&["fit", "ranksvm[lambda=1]", &bare, "-o", &taught]).code(1);
+    let done = ordain(&["fit", "ranksvm[lambda=1]", &bare, "-o", &taught, "--answers", &answers]).code(0);
+    done.says(&format!("{n} answers that stand"));
+    assert!(place.bytes("taught") == place.bytes("model"), "another model");
+    // grades of the file stay where nobody said anything
+    let whole = well(&["--json", "fit", "ranksvm[lambda=1]", &few, "-o", &taught, "--answers", &answers]);
+    assert!(place.bytes("taught") == place.bytes("model"), "{}", whole.out);
+    let said = well(&["--json", "evaluate", &model, &bare, "--answers", &answers]).json();
+    assert_eq!((&said["people"], &said["shared"]), (&serde_json::json!(["ann", "bob", "cem"]), &20.into()));
+    let pair = &said["pairs"][0];
+    assert_eq!((&pair["a"], &pair["questions"], &pair["same"]), (&"ann".into(), &20.into(), &0.into()));
+    assert!(number(&pair["kappa"]) > 0.0, "one grade apart is close: {said}");
 }
 
 /// Pairs of a matching: the rest is solved again under the answers, and a fit learns from them.
@@ -564,6 +613,12 @@ fn columns_of_the_table_are_shown() {
     assert!(done.err.contains("item i100 (1 of 60)\n  title: title 100 and more\n  x: 0.636"), "{}", done.err);
     let wrong = piped(&["ask", &model, &new, "-o", &output, "--show", "titel"], b"").code(1).silent();
     wrong.says("a header with the column \"titel\"");
+    // without a word what the model reads of them and a person can read
+    let read = place.at("read");
+    let inputs = ["--input", "title:text", "--ignore", "x,y"];
+    well(&[&["fit", "independent[lambda=0.1]", &place.at("train.csv"), "-o", &read, "--quiet"], &inputs[..]].concat());
+    let done = piped(&["ask", &read, &new, "-o", &place.at("read.jsonl")], b"quit\n").code(0);
+    assert!(done.err.contains("item i100 (1 of 60)\n  title: title 100 and more\n  yes:"), "{}", done.err);
     // both sides of a pair
     let row = |i: usize| {
         let (l, r) = (i / 3, i % 3);
@@ -610,9 +665,3 @@ fn a_file_of_somebody_else_is_left_alone() {
     ordain(&fit).code(0).says("cut.jsonl: line 3, the last one, is not complete and was left out");
     ordain(&[&fit[..], &["--strict"]].concat()).code(1).says("was left out");
 }
-    // without a word what the model reads of them and a person can read
-    let read = place.at("read");
-    let inputs = ["--input", "title:text", "--ignore", "x,y"];
-    well(&[&["fit", "independent[lambda=0.1]", &place.at("train.csv"), "-o", &read, "--quiet"], &inputs[..]].concat());
-    let done = piped(&["ask", &read, &new, "-o", &place.at("read.jsonl")], b"quit\n").code(0);
-    assert!(done.err.contains("item i100 (1 of 60)\n  title: title 100 and more\n  yes:"), "{}", done.err);

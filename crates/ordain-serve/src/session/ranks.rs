@@ -11,12 +11,11 @@ use crate::models::Loaded;
 use crate::problem::{Problem, Result};
 use ordain::answer::{BEST_GRADE, asked_query};
 use ordain::data::RankReading;
-use ordain::labelling::Answer;
+use ordain::labelling::{Answer, graded, grades};
 use ordain::method::Rank;
 use ordain::model_file::AnyModel;
 use ordain::solver::run::Watch;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The best grade where the data have none.
@@ -162,26 +161,10 @@ impl Page for Ranks {
         standing: &[(Answer, Option<String>)],
         watch: &Watch,
     ) -> ordain::Result<Option<Learned>> {
-        let mut grades: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
-        for (Answer { subject, grade, .. }, _) in standing {
-            let row = self.data.set.span(subject.unit as usize).start + subject.thing as usize;
-            grades.entry(row).or_default().extend(*grade);
-        }
-        grades.retain(|_, own| !own.is_empty());
-        let (given, own, rows) = (self.data.teaches(), self.data.set.len(), self.data.set.rows());
-        let has = |row: usize| row >= rows || grades.contains_key(&row);
-        let count = |unit: usize| given.span(unit).filter(|&row| has(row)).count();
-        let known: Vec<usize> = (0..given.len()).filter(|&unit| count(unit) > 1).collect();
-        let units: Vec<u32> = known.iter().map(|&unit| unit as u32).collect();
-        let mut set = given.some_rows(&units, has);
-        let middle = |own: &Vec<u8>| {
-            let mut own = own.clone();
-            own.sort_unstable();
-            f64::from(own[(own.len() - 1) / 2])
-        };
-        let grade = |row: usize| if row < rows { middle(&grades[&row]) } else { given.grades[row] };
-        set.grades = known.iter().flat_map(|&unit| given.span(unit)).filter(|&row| has(row)).map(grade).collect();
-        set.graded = true;
+        let said = standing.iter().filter_map(|(answer, _)| Some((answer.subject, answer.grade?)));
+        let (own, rows) = (self.data.set.len(), self.data.set.rows());
+        // the grades of the items are not looked at, those of the data that teach are known
+        let (set, known) = graded(self.data.teaches(), &grades(said), |row| row >= rows);
         let told =
             Told::<Rank> { units: (0..).zip(known).collect(), set, answered: &|unit| unit < own, metric: "ndcg@10" };
         learned(served, twin, told, watch)

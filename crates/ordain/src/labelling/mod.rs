@@ -17,7 +17,7 @@ mod time;
 pub use agreement::{Agreement, Pair};
 pub use subjects::{LabelQuestions, MatchQuestions, RankQuestions, Subjects};
 
-use crate::data::{LabelSet, MatchSet, Problem, Truth, notes, read_whole};
+use crate::data::{LabelSet, MatchSet, Problem, RankSet, Truth, notes, read_whole};
 use crate::error::{Error, Result};
 use journal::Journal;
 use serde_json::{Map, Value};
@@ -50,7 +50,12 @@ pub struct Answer {
 impl Answer {
     /// Whether the person could say something.
     pub fn is_known(&self) -> bool {
-        self.yes.is_some() || self.grade.is_some()
+        self.value().is_some()
+    }
+
+    /// What was said as a number: no is 0 and yes is 1, and a grade is itself; none if the person could not say.
+    pub fn value(&self) -> Option<u8> {
+        self.grade.or(self.yes.map(u8::from))
     }
 }
 
@@ -617,18 +622,65 @@ pub fn standing(path: &Path, subjects: &impl Subjects) -> Result<Vec<(Subject, b
     Ok(votes.into_iter().filter(|&(_, sum)| sum != 0).map(|(subject, sum)| (subject, sum > 0)).collect())
 }
 
-/// The answers of a file that stand, each with its person, without opening it for more; those that could not say are left out.
+/// The answers of a file that stand, each with its person and as a number ([`Answer::value`]), without opening it for more; those
+/// that could not say are left out.
 ///
 /// # Errors
 ///
 /// As [`standing`].
-pub fn votes(path: &Path, subjects: &impl Subjects) -> Result<Vec<(Subject, Option<String>, bool)>> {
+pub fn votes(path: &Path, subjects: &impl Subjects) -> Result<Vec<(Subject, Option<String>, u8)>> {
     let events = looked_at(path, subjects)?;
     let vote = |at: usize| {
         let (answer, by) = events.standing(at)?;
-        Some((answer.subject, by.map(Into::into), answer.yes?))
+        Some((answer.subject, by.map(Into::into), answer.value()?))
     };
     Ok((0..events.all.len()).filter_map(vote).collect())
+}
+
+/// One grade for each document that somebody graded: of several the middle one, of two in the middle the lesser. In the order of
+/// subjects.
+///
+/// ```
+/// use ordain::labelling::{Subject, grades};
+/// let of = |thing| Subject { unit: 0, thing };
+/// let said = [(of(1), 4), (of(0), 3), (of(1), 0), (of(1), 2), (of(0), 1)];
+/// assert_eq!(grades(said), [(of(0), 1), (of(1), 2)]);
+/// ```
+pub fn grades(said: impl IntoIterator<Item = (Subject, u8)>) -> Vec<(Subject, u8)> {
+    let mut of_subject: std::collections::BTreeMap<Subject, Vec<u8>> = Default::default();
+    said.into_iter().for_each(|(subject, grade)| of_subject.entry(subject).or_default().push(grade));
+    let middle = |(subject, mut own): (Subject, Vec<u8>)| {
+        own.sort_unstable();
+        (subject, own[(own.len() - 1) / 2])
+    };
+    of_subject.into_iter().map(middle).collect()
+}
+
+/// A set with the grades that people gave, and the number of each of its queries in the set that was given. Of documents that nobody
+/// graded those stay whose grades are `known`, by their rows; queries of which fewer than two documents are left teach nothing, and
+/// are left out.
+///
+/// ```
+/// use ordain::data::synthetic::Synthetic;
+/// use ordain::labelling::{Subject, graded};
+/// let set = Synthetic { queries: 3, ..Synthetic::default() }.make();
+/// let of = |thing| Subject { unit: 1, thing };
+/// let (few, queries) = graded(&set, &[(of(0), 2), (of(3), 1)], |_| false);
+/// assert_eq!((few.rows(), queries), (2, vec![1]));
+/// assert_eq!(few.grades, [2.0, 1.0]);
+/// ```
+pub fn graded(set: &RankSet, grades: &[(Subject, u8)], known: impl Fn(usize) -> bool) -> (RankSet, Vec<usize>) {
+    let row = |subject: &Subject| set.span(subject.unit as usize).start + subject.thing as usize;
+    let said: HashMap<usize, u8> = grades.iter().map(|(subject, grade)| (row(subject), *grade)).collect();
+    let has = |row: usize| said.contains_key(&row) || known(row);
+    let count = |query: usize| set.span(query).filter(|&row| has(row)).count();
+    let queries: Vec<usize> = (0..set.len()).filter(|&query| count(query) > 1).collect();
+    let units: Vec<u32> = queries.iter().map(|&query| query as u32).collect();
+    let mut own = set.some_rows(&units, has);
+    let grade = |row: usize| said.get(&row).map_or(set.grades[row], |&grade| grade.into());
+    own.grades = queries.iter().flat_map(|&query| set.span(query)).filter(|&row| has(row)).map(grade).collect();
+    own.graded = true;
+    (own, queries)
 }
 
 /// A set with what people said of its items: labels that were answered, and no other label of such an item counts as absent. Labels

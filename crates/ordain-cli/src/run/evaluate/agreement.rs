@@ -6,7 +6,7 @@ use crate::run::files;
 use crate::screen::{Screen, four, name, table};
 use crate::show::Given;
 use anyhow::Result;
-use ordain::labelling::{Agreement, LabelQuestions, MatchQuestions, Pair, votes};
+use ordain::labelling::{Agreement, LabelQuestions, MatchQuestions, Pair, RankQuestions, votes};
 use ordain::model_file::AnyModel;
 use std::path::{Path, PathBuf};
 
@@ -22,11 +22,11 @@ pub(super) fn run(model: &Path, data: &[PathBuf], answers: &Path, args: &Evaluat
             let ready = files::read_for(&fitted, data, &given, screen)?;
             votes(answers, &MatchQuestions::new(ready.set())?)?
         }
-        _ => {
-            return Err(
-                Usage("--answers is for models of labels and of matches: this one ranks documents".into()).into()
-            );
+        AnyModel::Rank(fitted) => {
+            let ready = files::read_for(&fitted, data, &given, screen)?;
+            votes(answers, &RankQuestions::new(ready.set())?)?
         }
+        _ => return Err(Usage("--answers: models of this task have no answers of people".into()).into()),
     };
     let said = Agreement::of(&votes);
     if screen.json {
