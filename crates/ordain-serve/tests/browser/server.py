@@ -111,11 +111,11 @@ def fitted(task, labels):
 class Server:
     """`ordain serve` on a free port."""
 
-    def __init__(self, folder, task, labels=12, token=False):
+    def __init__(self, folder, task, labels=12, token=False, more=()):
         model, data, show = fitted(task, labels)
         self.file = folder / "answers.jsonl"
         command = [ORDAIN, "serve", str(model), "--items", str(data), "--answers", str(self.file), *show]
-        command += ["--bind", "127.0.0.1:0", *([] if token else ["--token", "none"])]
+        command += ["--bind", "127.0.0.1:0", *([] if token else ["--token", "none"]), *more]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         said = []
         for line in self.process.stderr:
@@ -126,6 +126,10 @@ class Server:
             raise RuntimeError("".join(said))
         self.address = line[line.index("http://") :].strip()
         self.base = self.address.partition("#")[0]
+
+    def hear(self, words):
+        """Wait until it says so on standard error."""
+        assert any(words in line for line in self.process.stderr)
 
     def answers(self):
         """Return the answers that stand, from the file."""

@@ -4,6 +4,7 @@ import re
 
 from conftest import golden, live, question
 from playwright.sync_api import expect
+from server import LABELS
 
 
 def answered(page, count):
@@ -163,3 +164,43 @@ def test_what_is_read_aloud(serve, opened):
     page.keyboard.press("y")
     answered(page, 1)
     golden("labels", page)
+
+
+def test_a_model_that_has_learned_is_said(serve, opened):
+    server = serve("annotate", more=["--learn", "12"])
+    page = opened(server)
+    # somebody else says of an item that is held out that nothing is on it: no model is right there, and the new one is not worse
+    for name in LABELS:
+        said = {"item": "5", "label": name, "answer": False, "asked": False}
+        assert page.request.post(f"{server.base}api/v1/answers", data=said, headers={"X-Annotator": "Bob"}).ok
+    server.hear("learned from the answers")
+    expect(page.locator(".notice.learned")).to_have_count(0)
+    asked = question(page)
+    page.keyboard.press("y")
+    question(page, other_than=asked)
+    expect(page.locator(".notice.learned")).to_contain_text("The model has learned from the answers: from now on photos@")
+
+
+def test_a_stop_is_suggested(serve, opened):
+    # one control question that the model had right says at least .2065
+    page = opened(serve("annotate", more=["--target", "0.2"]))
+    for n in range(19):
+        if n == 10:  # an item has twelve labels
+            title = page.locator("h1").inner_text()
+            page.keyboard.press("Enter")
+            expect(page.locator("h1")).not_to_have_text(title)
+        asked = question(page)
+        page.keyboard.press("n")
+        question(page, other_than=asked)
+    expect(page.locator(".notice.enough")).to_have_count(0)
+    asked = question(page)
+    page.keyboard.press("y")
+    question(page, other_than=asked)
+    control = page.locator("#control")
+    expect(control).to_contain_text("of 1 right")
+    if "0 of 1" in control.inner_text():
+        page.keyboard.press("u")
+        expect(page.locator(".asked h2")).to_have_text(asked)
+        page.keyboard.press("n")
+    expect(control).to_contain_text("1 of 1 right")
+    expect(page.locator(".notice.enough")).to_contain_text("You may stop here: the model was right in 1 of 1 control questions")
