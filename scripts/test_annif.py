@@ -43,8 +43,11 @@ def main() -> int:
         try:
             address = server.stderr.readline().split("http://")[1].split("/")[0]
             endpoint = f"http://annif:a-long-token@{address}/v1/projects/m/suggest"
-            project = ["[p-en]", "name=p", "language=en", "backend=http", f"endpoint={endpoint}", "vocab=toy"]
-            (folder / "projects.cfg").write_text("\n".join(project) + "\n")
+            # the lines of the guide
+            guide = (ROOT / "docs/serve.md").read_text().split("```text for scripts/test_annif.py\n")[1].split("```")[0]
+            project = guide.replace("http://annif:TOKEN@127.0.0.1:8080/v1/projects/tags/suggest", endpoint)
+            assert endpoint in project, project
+            (folder / "projects.cfg").write_text(project)
 
             def annif(*words: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
                 command = [place / "bin/annif", *words]
@@ -53,7 +56,7 @@ def main() -> int:
             annif("load-vocab", "toy", "toy.tsv", "--language", "en")
             said = {}
             for text in ("a boat", "old trees of the forest", "the sea with waves"):
-                done = annif("suggest", "p-en", text=text)
+                done = annif("suggest", "tags-en", text=text)
                 said[text] = done.stdout.strip()
                 print(f"{text}: {done.stdout.strip()!r}")
                 assert "Traceback" not in done.stderr, done.stderr

@@ -24,8 +24,10 @@ VERSION = "1.23.2"
 TOKEN = "5e" * 20
 SECRET = "a-long-secret"
 LABELS = ["sea", "boat", "forest", "house"]
-CONFIG = """<View><Text name="text" value="$text"/><Choices name="tags" toName="text" choice="multiple">
-<Choice value="sea"/><Choice value="boat"/><Choice value="Wald" alias="forest"/></Choices></View>"""
+GUIDE = (ROOT / "docs/serve.md").read_text()
+# what the guide says to paste: how to start it, and the labelling setup
+START = GUIDE.split("```text for scripts/test_label_studio.py\n")[1].split("```")[0]
+CONFIG = GUIDE.split("```xml for scripts/test_label_studio.py\n")[1].split("```")[0]
 
 
 def items(folder: Path) -> list[str]:
@@ -48,8 +50,8 @@ class Studio:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        words = ["ML_BLOCK_LOCAL_IP", "SSRF_PROTECTION_ENABLED", "COLLECT_ANALYTICS", "LATEST_VERSION_CHECK"]
-        own = dict.fromkeys(words, "false") | {"SENTRY_DSN": "", "FRONTEND_SENTRY_DSN": ""}
+        own = dict(word.split("=") for word in START.split() if "=" in word)
+        own |= {"COLLECT_ANALYTICS": "false", "LATEST_VERSION_CHECK": "false", "SENTRY_DSN": "", "FRONTEND_SENTRY_DSN": ""}
         own |= {"LABEL_STUDIO_BASE_DATA_DIR": str(data), "LABEL_STUDIO_USER_TOKEN": TOKEN}
         command = [place / "bin/label-studio", "start", "--no-browser", "--internal-host", "127.0.0.1", "--port", str(self.port)]
         command += ["--data-dir", data, "--username", "ann@example.org", "--password", "a-long-password"]

@@ -9,6 +9,7 @@
 //!   names it, `ordain inspect` has to read it, alone or with a file of [`BESIDE`].
 //! - `text end of NAME`: lines that stand at the end of a file that the test makes.
 //! - `text serve`: commands that do not end, whose options have to be there. `text requests`: by the tests of `ordain-serve`.
+//! - `text for SCRIPT` or `xml for SCRIPT`: what people paste into another program, as that script does.
 //! - `text json TASK`: the fields of the JSON that commands print, by their golden files: both must have the same.
 //! - `python`, and `text output` right below: by `python/tests/test_examples.py`. `rust`: by the tests of the library's page.
 
@@ -314,6 +315,11 @@ fn section(blocks: &[Block]) {
                 let more: Vec<&str> = words[1..].iter().map(String::as_str).chain(["--help"]).collect();
                 well(&more);
             }),
+            // by the script that runs the other program and pastes it there
+            ["text" | "xml", "for", script] => {
+                let text = std::fs::read_to_string(root().join(script)).unwrap();
+                assert!(text.contains(&format!("\"```{}\\n\"", block.info)), "{at}: {script} does not read it");
+            }
             // by the tests of the server
             ["text", "requests"] => assert_eq!(block.page, "docs/serve.md", "{at}"),
             ["text", "output"] => assert_eq!(above, "python", "{at}: output of nothing"),
