@@ -33,7 +33,7 @@ pub struct AskedLabel {
     pub probability: Option<f64>,
     /// What it was chosen by; see [`Question::value`].
     pub value: f64,
-    /// By how much the answer is expected to lift the precision, where the strategy tells.
+    /// By how much the answer is expected to lift the precision, where the strategy tells: of the last open label it does not.
     pub gain: Option<f64>,
     /// Why it is asked.
     pub why: String,
@@ -122,6 +122,8 @@ pub fn asked_item(
     let lifts = strategy == Strategy::Expected && model.trainer == Trainer::Likelihood;
     let question = question.map(|question @ Question { label, value }| {
         let probability = chance(model, &said, label);
+        // no number of labels leaves a choice: the value is none, and no precision is promised
+        let lifts = lifts && value > 0.0;
         let gain = before.filter(|_| lifts).map(|before| value - before);
         AskedLabel {
             label: model.labels[label as usize].clone(),
@@ -159,6 +161,7 @@ pub(super) fn percent(p: f64) -> String {
 fn why(how: &AskHow, lifts: bool, before: Option<f64>, question: Question, chance: Option<f64>) -> String {
     match (how.strategy, before) {
         _ if how.control => "drawn at random, to see how often the model is right".into(),
+        (Strategy::Expected, _) if question.value <= 0.0 => "nothing else is left to ask".into(),
         (Strategy::Expected, Some(before)) if lifts => {
             let after = percent(question.value.clamp(0.0, 1.0));
             format!("the answer is expected to lift precision from {} to {after}", percent(before))

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::float_cmp)] // a test may panic, and a share of all is exactly 1
 
 use crate::cases::cases;
-use ordain::answer::{AskedProblem, PairName, asked_problem};
+use ordain::answer::{AskHow, AskedProblem, PairName, asked_item, asked_problem};
 use ordain::ask::{Count, Known, Strategy, given, next, next_of, next_pair, replay, replayable, sides};
 use ordain::data::scale::Scale;
 use ordain::data::synthetic::{Linkage, Scenes};
@@ -573,5 +573,31 @@ fn the_matching_agrees_with_the_answers_and_says_what_the_last_one_changed() {
         let own = asked_problem(&model, &ready, p, &answers, Some(wanted)).unwrap();
         assert_eq!(own.question.unwrap().edge, wanted);
         assert_eq!((own.matching, own.refused), (said.matching, said.refused));
+    }
+}
+
+/// One label is open: whatever the answer is, everything is known then, and the question does not say that precision falls to nothing.
+#[test]
+fn the_last_open_label_promises_no_precision() {
+    let set = Scenes { items: 60, labels: 3, ..Scenes::default() }.make();
+    let model = CStar::independent().fit(&Training::new(&set, &set.all()), &Watch::NOBODY).unwrap().model;
+    let ready = model.prepare(&set).unwrap();
+    let how = AskHow { strategy: Strategy::Expected, control: false, target: 2.0, seed: 0 };
+    for item in 0..20 {
+        let mut answers = vec![];
+        for open in (1..=3).rev() {
+            let said = asked_item(&model, &ready, item, &answers, &how).unwrap();
+            let question = said.question.unwrap();
+            match open {
+                1 => assert_eq!((question.gain, &*question.why), (None, "nothing else is left to ask")),
+                _ => assert!(
+                    question.gain.unwrap() > -1e-9 && question.why.contains("is expected to lift"),
+                    "{question:?}"
+                ),
+            }
+            assert!((0.0..=1.0).contains(&said.expected_precision.unwrap()));
+            answers.push((question.number, Some(item % 2 == 0)));
+        }
+        assert!(asked_item(&model, &ready, item, &answers, &how).unwrap().question.is_none());
     }
 }
