@@ -66,7 +66,7 @@ pub(crate) fn frames() -> (String, String) {
 const FIXED: [&str; 2] = ["--set=lambda=0.01", "--set=scale=global"];
 
 /// A folder with `train.csv`, `test.csv`, `bare.csv` without truth, and a `model.ordain` fitted on the first.
-fn trained() -> Place {
+pub(crate) fn trained() -> Place {
     let place = Place::empty();
     place.write("train.csv", &edges(20, 1, true, false));
     place.write("test.csv", &edges(8, 2, true, false));

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 use crate::cases::cases;
+use crate::golden::{golden_json, golden_lines};
 use crate::support::{Place, command, hangups_are_ignored, ordain, well};
 use ordain::data::synthetic::Scenes;
 use ordain::data::write_labels;
@@ -111,6 +112,50 @@ fn it_serves_reads_again_and_ends_with_0() {
         assert!(line.contains("in the place of"), "{line}");
         assert_ne!(version(&server), before);
     }
+    server.signal("-TERM");
+    assert_eq!(server.end().0, Some(0));
+}
+
+/// What the server says is what `--json` prints, field for field: both have the same golden files.
+#[test]
+fn the_documents_are_those_of_the_command() {
+    let place = Place::trained();
+    let (pairs, mut config) = (crate::matches::trained(), vec![]);
+    config.extend([format!("{}=r", place.at("model.ordain")), format!("{}=m", pairs.at("model.ordain"))]);
+    let server = Server::start(&[&config[0], &config[1], "--token", "none"]);
+    let post = |path: &str, body: &Value| -> Value {
+        let (status, text) = server.send(&format!("POST /api/v1/models/{path}"), &body.to_string()).unwrap();
+        assert_eq!(status, 200, "{text}");
+        serde_json::from_str(&text).unwrap()
+    };
+    let row = |features: &ordain::matrix::Features, i: usize| -> Value {
+        let cell = |x: f32| if x.is_nan() { Value::Null } else { x.into() };
+        (0..features.cols()).map(|j| cell(features.value(i, j))).collect()
+    };
+    let set = ordain::data::read(place.path().join("test.txt")).unwrap();
+    let item = |i: usize| json!({"id": set.document(i), "row": row(&set.features, i)});
+    let query = |q: usize| json!({"id": set.query(q), "items": set.span(q).map(item).collect::<Vec<_>>()});
+    let queries: Vec<Value> = (0..set.len()).map(query).collect();
+    golden_lines("predict.jsonl", post("r/rank", &json!({"queries": queries}))["queries"].as_array().unwrap());
+    let why = post("r/explain", &json!({"queries": queries, "explain": {"query": "q3"}}));
+    golden_json("explain.json", &why["explanation"]);
+    let reading = ordain::data::MatchReading::default();
+    let (set, _) = ordain::data::read_matches(&[vec![pairs.path().join("test.csv")]], &reading).unwrap();
+    let problem = |p: usize| {
+        let own = set.problem(p);
+        let edge = |(e, &(i, j)): (usize, &(u32, u32))| {
+            let (left, right) = (&own.left[i as usize], &own.right[j as usize]);
+            json!({"left": left, "right": right, "row": row(&set.features, set.span(p).start + e)})
+        };
+        json!({"id": own.name, "edges": own.edges.iter().enumerate().map(edge).collect::<Vec<_>>()})
+    };
+    let problems: Vec<Value> = (0..set.len()).map(problem).collect();
+    let mut said = post("m/match", &json!({"problems": problems}));
+    let said = said["problems"].as_array_mut().unwrap();
+    for matched in said.iter_mut().flat_map(|problem| problem["matches"].as_array_mut().unwrap()) {
+        matched.as_object_mut().unwrap().remove("margin"); // as in the test of the command
+    }
+    golden_lines("matches_predict.jsonl", said);
     server.signal("-TERM");
     assert_eq!(server.end().0, Some(0));
 }
