@@ -62,7 +62,9 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Replay labelling from known labels: what each question is worth
     Simulate(Simulate),
-    /// Label items in the terminal, asked the best question next: y, n, skip, undo, quit, or +LABEL and -LABEL for a label that was not asked
+    /// Label items, or the pairs of a matching, in the terminal, asked the best question next
+    ///
+    /// Answers are y, n and skip; undo and redo; accept takes the best guess over and goes on; next and back go to other items; +LABEL and -LABEL say something that was not asked (of pairs +LEFT = RIGHT and -LEFT = RIGHT); quit ends, and what was said stays
     Ask(Ask),
     /// Serve models over HTTP, and with --items a page on which people label
     Serve(Serve),
@@ -806,7 +808,7 @@ pub(crate) struct Serve {
     /// Of matches: two tables whose column id has the items of the left and of the right, to show their records field by field
     #[arg(long, value_names = ["LEFT", "RIGHT"], num_args = 2, requires = "items", help_heading = "Labelling")]
     pub(crate) records: Vec<PathBuf>,
-    /// A folder of pictures: a cell of a column that is shown is a picture of it, if it ends as one (png, jpg, gif, webp, bmp) [default: of the columns of pictures that the model reads]
+    /// A folder of pictures: a cell of a column that is shown is a picture of it, if it ends as one (png, jpg, gif, webp, bmp)
     #[arg(long, value_name = "FOLDER", requires = "items", help_heading = "Labelling")]
     pub(crate) media: Option<PathBuf>,
     /// Which label is asked: expected, entropy, paper, random

@@ -79,7 +79,8 @@ fn read<T: Show>(args: &Fit, who: &str, given: &Given, screen: &Screen) -> Resul
     }
     if let Some(answers) = &args.answers {
         let (own, count) = T::with_answers((set, train, valid), answers)?;
-        screen.say(&format!("{}: {count} answers that stand", answers.display()));
+        let stand = if count == 1 { "answer that stands" } else { "answers that stand" };
+        screen.say(&format!("{}: {count} {stand}", answers.display()));
         (set, train, valid) = own;
     }
     files::say_columns(set.columns(), given, screen)?;

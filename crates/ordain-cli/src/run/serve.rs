@@ -70,6 +70,7 @@ pub(super) fn run(args: &Serve, screen: &Screen) -> Result<()> {
             match &made {
                 Some(token) if page => complain(&format!("label at {address}#token={token}")),
                 Some(token) => complain(&format!("{text}, token {token}")),
+                None if page => complain(&format!("label at {address}")),
                 None => complain(text),
             }
         }
