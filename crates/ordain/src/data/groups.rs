@@ -23,6 +23,11 @@ impl<'a> Groups<'a> {
         Self { features, bounds, whole: None, pairs: None }
     }
 
+    /// The same groups as a part of a whole that is cut in this way.
+    pub(in crate::data) fn part_of(self, whole: Option<&'a Pieces>) -> Self {
+        Self { whole, ..self }
+    }
+
     /// Number of groups.
     pub fn len(&self) -> usize {
         self.bounds.len() - 1

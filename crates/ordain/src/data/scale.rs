@@ -84,10 +84,13 @@ impl Affine {
         some: impl Iterator<Item = Range<usize>>,
         all: impl Iterator<Item = Range<usize>>,
     ) -> Self {
-        let mut own = Self::standard(features, pieces, some);
-        let total = Self::standard(features, pieces, all);
+        Self::standard(features, pieces, some).beside(&Self::standard(features, pieces, all))
+    }
+
+    /// [`Self::within`] by what standard scalings over some rows and over all found.
+    pub(crate) fn beside(mut self, all: &Self) -> Self {
         for ((own, offset), (&whole, &mean)) in
-            own.factor.iter_mut().zip(&mut own.offset).zip(total.factor.iter().zip(&total.offset))
+            self.factor.iter_mut().zip(&mut self.offset).zip(all.factor.iter().zip(&all.offset))
         {
             let deviation = |factor: f32| if factor > 0.0 { 1.0 / f64::from(factor) } else { 0.0 };
             let width = (deviation(*own).powi(2) + 1e-4 * deviation(whole).powi(2)).sqrt();
@@ -96,7 +99,7 @@ impl Affine {
                 *offset = mean;
             }
         }
-        own
+        self
     }
 
     /// The same factors without offsets: what keeps sparse features sparse.
@@ -310,9 +313,9 @@ fn squares(features: &Features, runs: &[Range<usize>], mean: &[f64]) -> Vec<f64>
 pub(crate) struct Parts;
 
 impl Parts {
-    /// The first pass over some queries of a run of pieces: sums, least and largest values, and of sparse sets how many are stored.
-    pub(crate) fn totals(set: Groups, units: &[u32], run: Range<usize>) -> Vec<Node<Vec<f64>>> {
-        let mut runs = set.pieces().row_runs(units.iter().map(|&q| set.span(q as usize)));
+    /// The first pass over some rows of a run of pieces: sums, least and largest values, and of sparse sets how many are stored.
+    pub(crate) fn totals(set: Groups, rows: Vec<Range<usize>>, run: Range<usize>) -> Vec<Node<Vec<f64>>> {
+        let mut runs = set.pieces().row_runs(rows.into_iter());
         let leaf = |run: &mut pieces::Rows| Ok::<_, ()>(Totals::of(set.features, &run.1));
         let all = pieces::nodes(&mut runs, run, &|run| run.0, &leaf, &Totals::add).unwrap_or_default();
         all.into_iter().map(|Node { level, at, sum }| Node { level, at, sum: sum.numbers() }).collect()
@@ -329,8 +332,13 @@ impl Parts {
     }
 
     /// The second pass: squares about the means.
-    pub(crate) fn squares(set: Groups, units: &[u32], run: Range<usize>, means: &[f64]) -> Vec<Node<Vec<f64>>> {
-        let mut runs = set.pieces().row_runs(units.iter().map(|&q| set.span(q as usize)));
+    pub(crate) fn squares(
+        set: Groups,
+        rows: Vec<Range<usize>>,
+        run: Range<usize>,
+        means: &[f64],
+    ) -> Vec<Node<Vec<f64>>> {
+        let mut runs = set.pieces().row_runs(rows.into_iter());
         let leaf = |run: &mut pieces::Rows| Ok::<_, ()>(squares(set.features, &run.1, means));
         pieces::nodes(&mut runs, run, &|run| run.0, &leaf, &add_up).unwrap_or_default()
     }

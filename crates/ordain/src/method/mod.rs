@@ -13,6 +13,7 @@ mod monotone;
 pub mod rank;
 mod registry;
 mod settings;
+pub(crate) mod shards;
 mod trees;
 
 pub use annotate::*;
@@ -20,6 +21,7 @@ pub use kernels::{KernelBy, KernelChoice, Shape};
 pub use matching::*;
 pub use rank::*;
 pub use registry::AnyMethod;
+pub use shards::{Cluster, Joint, Layout, Whereabouts, layouts};
 pub use trees::{Scorer, TreeNotes, Trees};
 
 use crate::error::{Error, Result};

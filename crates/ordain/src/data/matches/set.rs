@@ -1,11 +1,12 @@
 //! Problems of matching: two sides with edges between them.
 
 use crate::data::columns::{self, write_name};
-use crate::data::{Aligned, Columns, Filled, Groups, Missing};
+use crate::data::{Aligned, Columns, Filled, Groups, Missing, Place};
 use crate::error::{Error, Result};
-use crate::matrix::Features;
+use crate::matrix::{Features, Matrix};
 use crate::pieces::Pieces;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// What is known of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -127,11 +128,13 @@ pub struct MatchSet {
     pub columns: Columns,
     problems: Vec<Problem>,
     bounds: Vec<usize>,
+    /// Where it stands in a larger set, of a part.
+    place: Option<Arc<Place>>,
 }
 
 impl<'a> From<&'a MatchSet> for Groups<'a> {
     fn from(set: &'a MatchSet) -> Self {
-        Self::new(&set.features, &set.bounds)
+        Self::new(&set.features, &set.bounds).part_of(set.place.as_deref().map(|place| &place.pieces))
     }
 }
 
@@ -142,15 +145,7 @@ impl MatchSet {
     ///
     /// [`Error::Data`] where counts do not fit, edges are not ascending and different, or an item has two matches.
     pub fn new(features: Features, columns: Columns, problems: Vec<Problem>) -> Result<Self> {
-        let mut bounds = vec![0];
-        for problem in &problems {
-            if let Some(found) = problem.fault() {
-                let expected =
-                    format!("problem {:?}: edges in order, each once, and at most one match of an item", problem.name);
-                return Err(Error::Data { expected, found });
-            }
-            bounds.push(bounds[bounds.len() - 1] + problem.edges.len());
-        }
+        let bounds = checked_bounds(&problems)?;
         let edges = bounds[problems.len()];
         if edges != features.rows() || columns.names.len() != features.cols() {
             return Err(Error::Data {
@@ -163,7 +158,51 @@ impl MatchSet {
                 ),
             });
         }
-        Ok(Self { features, columns, problems, bounds })
+        Ok(Self { features, columns, problems, bounds, place: None })
+    }
+
+    /// Problems without the features of their edges: what is known of a set whose rows are elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::new`].
+    pub fn outline(columns: Columns, problems: Vec<Problem>) -> Result<Self> {
+        let features = Features::Dense(Matrix::new(vec![], columns.names.len()));
+        let bounds = checked_bounds(&problems)?;
+        Ok(Self { features, columns, problems, bounds, place: None })
+    }
+
+    /// The same problems as a part of a larger set.
+    pub(crate) fn placed(mut self, place: Place) -> Self {
+        self.place = Some(Arc::new(place));
+        self
+    }
+
+    /// Consecutive problems alone.
+    pub fn part(&self, units: Range<usize>) -> Self {
+        let units: Vec<u32> = units.map(|p| p as u32).collect();
+        self.only(&units)
+    }
+
+    /// Sets one behind the other; they have the same columns.
+    pub fn stacked(parts: &[Self], columns: &Columns) -> Self {
+        let problems: Vec<Problem> = parts.iter().flat_map(|part| part.problems.iter().cloned()).collect();
+        let features = parts.iter().map(|part| part.features.clone()).collect();
+        Self {
+            features: columns::stacked(features, columns.names.len()),
+            columns: columns.clone(),
+            bounds: bounds_of(&problems),
+            problems,
+            place: None,
+        }
+    }
+
+    /// The rows of edges of some problems that are known to be matched, each by itself.
+    pub(crate) fn matched_rows<'a>(&'a self, units: &'a [u32]) -> impl Iterator<Item = Range<usize>> + 'a {
+        units.iter().flat_map(|&p| {
+            let start = self.bounds[p as usize];
+            self.problems[p as usize].matched().map(move |e| start + e..start + e + 1)
+        })
     }
 
     /// Number of problems.
@@ -178,7 +217,7 @@ impl MatchSet {
 
     /// Number of edges of all problems.
     pub fn edges(&self) -> usize {
-        self.features.rows()
+        self.bounds[self.len()]
     }
 
     /// Problem `p`.
@@ -232,15 +271,12 @@ impl MatchSet {
     pub fn only(&self, units: &[u32]) -> Self {
         let rows: Vec<u32> = units.iter().flat_map(|&p| self.span(p as usize)).map(|row| row as u32).collect();
         let problems: Vec<Problem> = units.iter().map(|&p| self.problems[p as usize].clone()).collect();
-        let ends = problems.iter().scan(0, |end, problem| {
-            *end += problem.edges.len();
-            Some(*end)
-        });
         Self {
             features: self.features.select_rows(&rows),
             columns: self.columns.clone(),
-            bounds: std::iter::once(0).chain(ends).collect(),
+            bounds: bounds_of(&problems),
             problems,
+            place: None,
         }
     }
 
@@ -288,12 +324,26 @@ impl MatchSet {
     /// A digest of all that a fit depends on: edges, what is known of them, and features.
     pub fn digest(&self) -> String {
         let pieces = self.pieces();
+        self.digest_of_parts(&self.piece_digests(&pieces, 0..pieces.len()))
+    }
+
+    /// The digests of a run of its pieces, for [`Self::digest_of_parts`].
+    pub(crate) fn digests(&self, run: Range<usize>) -> Vec<[u8; 32]> {
+        self.piece_digests(&self.pieces(), run)
+    }
+
+    /// The digest of a set by those of all its pieces.
+    pub(crate) fn digest_of_parts(&self, pieces: &[[u8; 32]]) -> String {
         let mut head: Vec<u8> = vec![];
         for n in [self.len(), self.columns.names.len()] {
             head.extend_from_slice(&(n as u64).to_le_bytes());
         }
         self.columns.names.iter().for_each(|name| write_name(name, &mut head));
-        let own = columns::piece_digests(0..pieces.len(), |p, hash| {
+        columns::digest(&head, pieces)
+    }
+
+    fn piece_digests(&self, pieces: &Pieces, run: Range<usize>) -> Vec<[u8; 32]> {
+        columns::piece_digests(run, |p, hash| {
             let mut bytes: Vec<u8> = vec![];
             for problem in &self.problems[pieces.units(p)] {
                 for n in [problem.left.len(), problem.right.len(), problem.edges.len()] {
@@ -308,7 +358,27 @@ impl MatchSet {
                 bytes.clear();
             }
             columns::hash(&self.features, pieces.rows(p), hash);
-        });
-        columns::digest(&head, &own)
+        })
+    }
+}
+
+/// Where the edges of each problem begin, and the end.
+fn bounds_of(problems: &[Problem]) -> Vec<usize> {
+    let ends = problems.iter().scan(0, |end, problem| {
+        *end += problem.edges.len();
+        Some(*end)
+    });
+    std::iter::once(0).chain(ends).collect()
+}
+
+/// The same, of problems that are as they should be.
+fn checked_bounds(problems: &[Problem]) -> Result<Vec<usize>> {
+    let fault = |problem: &Problem| problem.fault().map(|found| (problem.name.clone(), found));
+    match problems.iter().find_map(fault) {
+        None => Ok(bounds_of(problems)),
+        Some((name, found)) => Err(Error::Data {
+            expected: format!("problem {name:?}: edges in order, each once, and at most one match of an item"),
+            found,
+        }),
     }
 }

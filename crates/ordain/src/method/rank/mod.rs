@@ -63,7 +63,7 @@ pub use ranker::{PlaceProbabilities, RankPrediction, Ranker};
 pub use rankmatch::RankMatch;
 pub use ranknet::RankNet;
 pub use ranksvm::{Documents, PairWeight, RankSvm};
-pub use shards::{Cluster, Joint, Layout, Shard, Whereabouts, fit_shards, layouts};
+pub use shards::{Shard, fit_shards};
 pub use sortnet::SortNet;
 pub use structrank::StructRank;
 pub use svmmap::SvmMap;

@@ -1,39 +1,28 @@
 //! Where the fit runs: learners whose examples are on other machines.
 
-use super::order::{self, TOGETHER};
 use super::shard::{distinct, refuse};
-use super::wire::{Lesson, Question, Said, What, bits, nodes, pack, pack_transforms, set_bits, torn, unpack};
-use super::{Cluster, Spread, Whole};
-use crate::data::ranges::Ranges;
-use crate::data::scale::{Affine, Parts, Scale, Scaling};
-use crate::data::transform::{Look, SENT, Transform, Transforms, of_values};
+use super::{Spread, Whole};
+use crate::data::scale::{Affine, Scale, Scaling};
+use crate::data::transform::Transform;
 use crate::data::{Columns, RankSet};
 use crate::error::Result;
-use crate::matrix::runs::{self, Run};
-use crate::matrix::{finite, mirror};
 use crate::method::rank::RankMethod;
 use crate::method::rank::search::{self, Choices, Drawn, Learner, Point, Problem, Solved, Start};
+use crate::method::shards::Whereabouts;
+use crate::method::shards::field::{Field, doubles};
+use crate::method::shards::remote::Remote;
+use crate::method::shards::wire::{Question, What, Which, set_bits, torn};
 use crate::method::{Rank, Ranker};
 use crate::metric::Metric;
-use crate::pieces::{Node, add_up, merge};
+use crate::pieces::add_up;
 use crate::solver::run::Watch;
-use crate::task::{About, Fitted, Method, Setting, Training, Transformed, WIDE, Written};
+use crate::task::{About, Fitted, Method, Setting, Training, Transformed, Written};
 use crate::traits::Risk;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
-use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-/// Where the rows of a set are.
-pub struct Whereabouts {
-    /// The machines.
-    pub cluster: Arc<dyn Cluster>,
-    /// The pieces of each shard, one run behind the other.
-    pub shards: Vec<Range<usize>>,
-    /// Whether documents have weights.
-    pub weighted: bool,
-}
 
 /// Fits a method on queries whose rows are on other machines: the set of the training is an [outline](RankSet::outline).
 ///
@@ -69,14 +58,9 @@ where
 {
     learner.check()?;
     learner.check_spread()?;
-    let pieces = data.set.pieces();
-    let queries = |run: &Range<usize>| match run.is_empty() {
-        true => 0..0,
-        false => pieces.units(run.start).start..pieces.units(run.end - 1).end,
-    };
-    let field = Field {
-        queries: where_.shards.iter().map(queries).collect(),
-        where_,
+    let field = Queries {
+        field: Arc::new(Field::new(&where_, &data.set.pieces())),
+        weighted: where_.weighted,
         seed: data.seed,
         method: method.to_string(),
         known: Mutex::default(),
@@ -86,18 +70,38 @@ where
     // of the data as they are given
     let digest = away.field.digest(data.set)?;
     away.field.digest.get_or_init(|| digest);
-    let looks = away.field.looks(learner.transform(), data.set.columns.names.len(), data.train)?;
-    if !looks.0.is_empty() {
-        away.field.where_.cluster.transform(&pack_transforms(&looks.0)?)?;
-    }
+    let looks = away.field.field.looks(learner.transform(), data.set.columns.names.len(), data.train)?;
+    away.field.field.transform(&looks.0)?;
     away.fit_transformed(data, Transformed::elsewhere(looks), watch)
 }
 
-/// All shards.
-struct Field {
-    where_: Whereabouts,
-    /// The queries of each shard.
-    queries: Vec<Range<usize>>,
+/// What examples are drawn by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Lesson {
+    /// The method with its settings.
+    pub(super) method: String,
+    pub(super) seed: u64,
+    /// The grades of the training queries, ascending.
+    pub(super) grades: Vec<f64>,
+}
+
+/// What a shard of queries can be asked; numbers stand behind the question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Asked {
+    /// The grades that occur, ascending.
+    Grades,
+    /// Which queries teach something; how many have two grades, the number of examples, and the nodes of their totals.
+    Draw(Lesson),
+    /// The nodes of a risk, given the count and the total of all examples, offsets, factors, the parameters and a vector.
+    Risk { lesson: Lesson, scale: Scale, what: What },
+    /// What each query is worth by a metric, given offsets, factors, the weights (none: all scores are 0) and the largest grade.
+    Worth { scale: Scale, metric: String, convention: String },
+}
+
+/// All shards of queries.
+struct Queries {
+    field: Arc<Field>,
+    weighted: bool,
     seed: u64,
     method: String,
     /// The grades of lists of queries that were asked for last.
@@ -108,47 +112,14 @@ struct Field {
 /// Lists of grades that are kept: of both parts of five rounds.
 const KEPT: usize = 10;
 
-impl Field {
-    /// Which queries of each shard are meant.
-    fn masks(&self, units: &[u32]) -> Vec<Vec<u8>> {
-        let last = self.queries.iter().map(|queries| queries.end).max().unwrap_or(0);
-        let mut meant = vec![false; last];
-        units.iter().for_each(|&q| meant[q as usize] = true);
-        self.queries.iter().map(|queries| bits(meant[queries.clone()].iter().copied())).collect()
-    }
-
-    fn ask(
-        &self,
-        question: &Question,
-        numbers: &[&[f64]],
-        masks: &[Vec<u8>],
-        stop: Option<&AtomicBool>,
-    ) -> Result<Vec<(Said, Vec<Vec<f64>>)>> {
-        let answers = self.where_.cluster.ask(&pack(question, numbers)?, masks, stop)?;
-        if answers.len() != self.queries.len() {
-            return Err(torn("an answer is missing"));
-        }
-        answers.iter().map(|answer| unpack(answer)).collect()
-    }
-
-    /// The sum of the nodes of all shards; nothing where there is no curvature, or no example.
-    fn sum(
-        answers: Vec<(Said, Vec<Vec<f64>>)>,
-        before: usize,
-        add: impl Fn(Vec<f64>, Vec<f64>) -> Vec<f64> + Sync,
-    ) -> Option<Option<Vec<f64>>> {
-        let all: Option<Vec<Vec<Node<Vec<f64>>>>> =
-            answers.into_iter().map(|(said, lists)| nodes(&said, lists, before)).collect();
-        all.map(|all| merge(all.into_iter().flatten().collect(), add))
-    }
-
+impl Queries {
     /// The grades that occur in some queries, ascending.
     fn grades(&self, units: &[u32]) -> Result<Vec<f64>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, grades)) = known.iter().find(|(of, _)| of == units) {
             return Ok(grades.clone());
         }
-        let answers = self.ask(&Question::Grades, &[], &self.masks(units), None)?;
+        let answers = self.field.ask(&Question::Own(Asked::Grades), &[], &self.field.masks(units), None)?;
         let grades = distinct(answers.into_iter().flat_map(|(_, lists)| lists.into_iter().flatten()).collect());
         if known.len() == KEPT {
             known.remove(0);
@@ -159,74 +130,21 @@ impl Field {
 
     /// The digest of the rows as they are.
     fn digest(&self, set: &RankSet) -> Result<String> {
-        let answers = self.ask(&Question::Digests, &[], &vec![vec![]; self.queries.len()], None)?;
-        let all: Vec<u8> = answers.into_iter().flat_map(|(said, _)| said.bytes).collect();
-        let (pieces, _) = all.as_chunks::<32>();
-        Ok(set.digest_of_parts(set.sizes().sum(), self.where_.weighted, pieces))
-    }
-
-    /// The transforms and ranges that some queries teach.
-    fn looks(&self, how: Transform, columns: usize, units: &[u32]) -> Result<(Transforms, Ranges)> {
-        let wide = columns > WIDE;
-        if how == Transform::None && wide {
-            return Ok(Default::default());
-        }
-        let masks = self.masks(units);
-        let (mut values, mut many): (Vec<Vec<Run>>, Vec<bool>) = (vec![vec![]; columns], vec![false; columns]);
-        for (_, lists) in self.ask(&Question::Values, &[], &masks, None)? {
-            for ((list, values), many) in lists.iter().zip(&mut values).zip(&mut many) {
-                *many |= list.len() == 1;
-                let own: Vec<Run> = list.chunks_exact(2).map(|run| (run[0] as u32, run[1] as usize)).collect();
-                *values = runs::merge(values, &own);
-                *many |= values.len() > SENT;
-            }
-        }
-        let mut all: Vec<Look> = values.iter().map(|runs| of_values(how, runs)).collect();
-        let some: Vec<u32> = (0..columns as u32).filter(|&j| many[j as usize]).collect();
-        for group in some.chunks(TOGETHER) {
-            let question = Question::Below { columns: group.to_vec() };
-            let below = |keys: &[Vec<u32>]| {
-                let wide: Vec<Vec<f64>> =
-                    keys.iter().map(|list| list.iter().map(|&key| f64::from(key)).collect()).collect();
-                let lists: Vec<&[f64]> = wide.iter().map(Vec::as_slice).collect();
-                let mut counts: Vec<Vec<usize>> = keys.iter().map(|list| vec![0; list.len()]).collect();
-                for (_, own) in self.ask(&question, &lists, &masks, None)? {
-                    for (counts, own) in counts.iter_mut().zip(own) {
-                        counts.iter_mut().zip(own).for_each(|(count, own)| *count += own as usize);
-                    }
-                }
-                Ok(counts)
-            };
-            for (&j, learned) in group.iter().zip(order::learn(how, group.len(), below)?) {
-                all[j as usize] = learned;
-            }
-        }
-        let (transforms, ranges) = all.into_iter().unzip();
-        Ok((Transforms::new(transforms), if wide { Ranges::default() } else { Ranges::new(units.len(), ranges) }))
+        Ok(set.digest_of_parts(set.sizes().sum(), self.weighted, &self.field.digests()?))
     }
 
     /// Offsets and factors of `scale=global`.
     fn standard(&self, set: &RankSet, units: &[u32]) -> Result<Affine> {
-        let (masks, columns) = (self.masks(units), set.columns.names.len());
-        let n = units.iter().map(|&q| set.span(q as usize).len()).sum::<usize>().max(1);
-        let totals = Self::sum(self.ask(&Question::Totals, &[], &masks, None)?, 0, Parts::add(columns)).flatten();
-        let means = Parts::means(totals.as_deref(), columns, n);
-        let squares = Self::sum(self.ask(&Question::Squares, &[&means], &masks, None)?, 0, add_up).flatten();
-        Ok(Affine::of_parts(totals.as_deref(), squares.as_deref(), columns, n))
+        let rows = units.iter().map(|&q| set.span(q as usize).len()).sum();
+        self.field.standard(set.columns.names.len(), rows, units, Which::All)
     }
-}
-
-/// Offsets and factors in double precision, of a scaling that has them.
-fn doubles(scaling: Option<&Affine>) -> [Vec<f64>; 2] {
-    let wide = |list: &[f32]| list.iter().map(|&x| f64::from(x)).collect();
-    scaling.map_or([vec![], vec![]], |affine| [wide(&affine.offset), wide(&affine.factor)])
 }
 
 /// A learner whose examples are elsewhere.
 #[derive(Clone)]
 struct Away<L> {
     inner: L,
-    field: Arc<Field>,
+    field: Arc<Queries>,
     /// The scaling that is settled.
     scale: Scale,
 }
@@ -310,12 +228,12 @@ impl<L: Spread> Learner for Away<L> {
     }
 
     fn draw(&self, data: &Training<'_, Rank>, units: &[u32]) -> Result<Drawn<Elsewhere>> {
-        let (field, masks) = (&self.field, self.field.masks(units));
+        let (field, masks) = (&self.field, self.field.field.masks(units));
         let method = self.settled_text();
         let lesson = Lesson { method, seed: field.seed, grades: field.grades(units)? };
-        let answers = field.ask(&Question::Draw(lesson.clone()), &[], &masks, None)?;
+        let answers = field.field.ask(&Question::Own(Asked::Draw(lesson.clone())), &[], &masks, None)?;
         let (mut whole, mut teaching) = (Whole::default(), vec![]);
-        for ((said, lists), queries) in answers.iter().zip(&field.queries) {
+        for ((said, lists), queries) in answers.iter().zip(field.field.units()) {
             let Some(&[count, uneven]) = lists.first().map(Vec::as_slice) else {
                 return Err(torn("numbers are missing"));
             };
@@ -333,15 +251,13 @@ impl<L: Spread> Learner for Away<L> {
     fn risk<'a>(&self, problem: &Problem<'a, Elsewhere>, stop: &'a AtomicBool) -> Box<dyn Risk + 'a> {
         let Elsewhere { lesson, masks, whole, columns } = &problem.drawn.examples;
         let [offset, factor] = doubles(problem.rows.global());
+        let (lesson, scale) = (lesson.clone(), self.scale);
         Box::new(Remote {
-            field: Arc::clone(&self.field),
-            lesson,
-            masks,
-            whole: [whole.count, whole.total],
-            scale: self.scale,
-            offset,
-            factor,
-            columns: *columns,
+            field: Arc::clone(&self.field.field),
+            question: move |what| Asked::Risk { lesson: lesson.clone(), scale, what },
+            numbers: vec![vec![whole.count, whole.total], offset, factor],
+            masks: masks.clone(),
+            dim: *columns,
             stop,
             heeds: false,
         })
@@ -400,8 +316,9 @@ impl<L: Spread> Learner for Away<L> {
         let [offset, factor] = doubles(ranker.and_then(|(_, scaling)| scaling.global()));
         let weights = ranker.map_or(&[][..], |(ranker, _)| ranker.score.weights());
         let (metric, convention) = (by.to_string(), data.convention.to_string());
-        let question = Question::Worth { scale, metric, convention };
-        let answers = field.ask(&question, &[&offset, &factor, weights, &[largest]], &field.masks(units), None)?;
+        let question = Question::Own(Asked::Worth { scale, metric, convention });
+        let numbers = [&offset[..], &factor, weights, &[largest]];
+        let answers = field.field.ask(&question, &numbers, &field.field.masks(units), None)?;
         // answers are by ascending number, whatever the order of the list
         let mut order: Vec<usize> = (0..units.len()).collect();
         order.sort_by_key(|&n| units[n]);
@@ -422,61 +339,5 @@ impl<L: Spread> Away<L> {
             (Some(weight), Some(open)) => format!("{open},{weight}]"),
             (Some(weight), None) => format!("{}[{weight}]", self.field.method),
         }
-    }
-}
-
-/// The sum of what all shards say of a risk.
-struct Remote<'a> {
-    field: Arc<Field>,
-    lesson: &'a Lesson,
-    masks: &'a [Vec<u8>],
-    whole: [f64; 2],
-    scale: Scale,
-    offset: Vec<f64>,
-    factor: Vec<f64>,
-    columns: usize,
-    stop: &'a AtomicBool,
-    heeds: bool,
-}
-
-impl Remote<'_> {
-    /// The sum, written to `out`, and the number behind it; nothing where there is no curvature.
-    fn sum(&self, what: What, lists: [&[f64]; 2], out: &mut [f64]) -> Result<Option<f64>> {
-        let question = Question::Risk { lesson: self.lesson.clone(), scale: self.scale, what };
-        let numbers = [&self.whole[..], &self.offset, &self.factor, lists[0], lists[1]];
-        let stop = Some(self.stop).filter(|_| self.heeds);
-        let Some(sum) = Field::sum(self.field.ask(&question, &numbers, self.masks, stop)?, 0, add_up) else {
-            return Ok(None);
-        };
-        let sum = sum.unwrap_or_else(|| vec![0.0; out.len() + 1]);
-        if sum.len() < out.len() {
-            return Err(torn("a sum of another size"));
-        }
-        out.copy_from_slice(&sum[..out.len()]);
-        Ok(Some(sum.get(out.len()).copied().unwrap_or(0.0)))
-    }
-}
-
-impl Risk for Remote<'_> {
-    fn dim(&self) -> usize {
-        self.columns
-    }
-
-    fn value(&mut self, theta: &[f64], grad: &mut [f64]) -> Result<f64> {
-        finite("the objective", self.sum(What::Value, [theta, &[]], grad)?.unwrap_or(0.0))
-    }
-
-    fn curvature(&mut self, theta: &[f64], v: &[f64], out: &mut [f64]) -> Result<bool> {
-        Ok(self.sum(What::Product, [theta, v], out)?.is_some())
-    }
-
-    fn hessian(&mut self, theta: &[f64], out: &mut [f64]) -> Result<bool> {
-        let there = self.sum(What::Hessian, [theta, &[]], out)?.is_some();
-        mirror(out, self.columns);
-        Ok(there)
-    }
-
-    fn heed(&mut self, stop: bool) {
-        self.heeds = stop;
     }
 }

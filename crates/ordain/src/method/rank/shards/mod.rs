@@ -1,18 +1,10 @@
-//! A fit whose rows are on other machines: what is asked of each of them, and what a linear method makes of the answers.
-//!
-//! A set is cut into [`Shard`]s, each a run of [pieces](crate::pieces). Nothing but queries' sizes is known where the fit runs ([`fit_shards`]); it
-//! asks all shards the same question through a [`Cluster`] and merges what they say. A question says everything that its answer
-//! depends on, so that a shard that was lost and made anew answers as the old one would have. All sums are nodes of the one tree of pieces: the
-//! model has the bytes of a fit on one machine.
+//! Rankers whose queries are on other machines: what is asked of each of them, and what a linear method makes of the answers.
 
 mod away;
-mod layout;
-mod order;
 mod shard;
-mod wire;
 
 use crate::data::RankSet;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::method::Rank;
 use crate::method::rank::search::{Drawn, Learner};
 use crate::pieces::Node;
@@ -21,28 +13,10 @@ use crate::scorer::rows::Rows;
 use crate::task::Training;
 use crate::traits::Surrogate;
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
 
-pub use away::{Whereabouts, fit_shards};
-pub use layout::{Joint, Layout, layouts};
+pub(in crate::method) use crate::method::shards::alone;
+pub use away::fit_shards;
 pub use shard::Shard;
-
-/// Machines that hold shards.
-pub trait Cluster: Send + Sync + 'static {
-    /// Asks every shard, by [`Shard::answer`]; each is told what is common to all and what is its own. Answers are in the order of the shards.
-    ///
-    /// # Errors
-    ///
-    /// What a shard or a machine said ([`crate::Error::Outside`]), and [`crate::Error::Interrupted`] once the flag is set.
-    fn ask(&self, common: &[u8], own: &[Vec<u8>], stop: Option<&AtomicBool>) -> Result<Vec<Vec<u8>>>;
-
-    /// From now on every shard is what [`Shard::transformed`] makes of it.
-    ///
-    /// # Errors
-    ///
-    /// What a shard or a machine said.
-    fn transform(&self, by: &[u8]) -> Result<()>;
-}
 
 /// What the examples of all shards come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -78,18 +52,6 @@ pub(in crate::method) trait Spread: Learner {
     /// The weight of each example.
     fn weights(&self, drawn: &Drawn<Self::Examples>, whole: &Whole) -> Result<Vec<f64>> {
         Ok(vec![1.0 / whole.count; Self::loss(&drawn.examples).len()])
-    }
-}
-
-/// Refuses a setting that needs all rows on one machine.
-pub(in crate::method) fn alone(name: &str, value: &str, found: &str, right: bool) -> Result<()> {
-    match right {
-        true => Ok(()),
-        false => Err(Error::Setting {
-            name: name.into(),
-            expected: format!("{value} on several machines (anything else on a sample of the queries, on one machine)"),
-            found: found.into(),
-        }),
     }
 }
 
