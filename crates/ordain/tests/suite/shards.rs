@@ -1,6 +1,8 @@
 //! Fits whose rows are cut into shards have the bytes of fits in one place.
 #![allow(clippy::unwrap_used)] // a test may panic
 
+mod problems;
+
 use crate::cases::cases;
 use ordain::data::synthetic::Synthetic;
 use ordain::data::{Columns, RankSet};
@@ -16,16 +18,39 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+/// What holds rows.
+pub(crate) trait Holds: Sized + Send + 'static {
+    fn say(&self, common: &[u8], own: &[u8]) -> Result<Vec<u8>>;
+    fn become_(&self, by: &[u8]) -> Result<Self>;
+}
+
+impl Holds for Shard {
+    fn say(&self, common: &[u8], own: &[u8]) -> Result<Vec<u8>> {
+        self.answer(common, own)
+    }
+
+    fn become_(&self, by: &[u8]) -> Result<Self> {
+        self.transformed(by)
+    }
+}
+
 /// All shards in this process; one of them is made anew before every so many-th question.
-struct Here {
-    make: Box<dyn Fn() -> Vec<Shard> + Send + Sync>,
-    shards: Mutex<Vec<Shard>>,
+pub(crate) struct Here<S> {
+    make: Box<dyn Fn() -> Vec<S> + Send + Sync>,
+    shards: Mutex<Vec<S>>,
     transforms: Mutex<Vec<u8>>,
     asked: AtomicUsize,
     lost: usize,
 }
 
-impl Cluster for Here {
+impl<S> Here<S> {
+    pub(crate) fn new(make: impl Fn() -> Vec<S> + Send + Sync + 'static, lost: usize) -> Self {
+        let (shards, asked) = (Mutex::new(make()), AtomicUsize::new(1));
+        Self { shards, make: Box::new(make), asked, transforms: Mutex::default(), lost }
+    }
+}
+
+impl<S: Holds> Cluster for Here<S> {
     fn ask(&self, common: &[u8], own: &[Vec<u8>], _: Option<&AtomicBool>) -> Result<Vec<Vec<u8>>> {
         let mut shards = self.shards.lock().unwrap();
         let asked = self.asked.fetch_add(1, Ordering::Relaxed);
@@ -33,15 +58,15 @@ impl Cluster for Here {
             let at = asked / self.lost % shards.len();
             let transforms = self.transforms.lock().unwrap();
             let raw = (self.make)().swap_remove(at);
-            shards[at] = if transforms.is_empty() { raw } else { raw.transformed(&transforms)? };
+            shards[at] = if transforms.is_empty() { raw } else { raw.become_(&transforms)? };
         }
-        shards.iter().zip(own).map(|(shard, own)| shard.answer(common, own)).collect()
+        shards.iter().zip(own).map(|(shard, own)| shard.say(common, own)).collect()
     }
 
     fn transform(&self, by: &[u8]) -> Result<()> {
         *self.transforms.lock().unwrap() = by.to_vec();
         let mut shards = self.shards.lock().unwrap();
-        *shards = shards.iter().map(|shard| shard.transformed(by)).collect::<Result<_>>()?;
+        *shards = shards.iter().map(|shard| shard.become_(by)).collect::<Result<_>>()?;
         Ok(())
     }
 }
@@ -99,13 +124,7 @@ fn both_ways(
     let (own, cut) = (set.clone(), blocks.to_vec());
     let make = move || shards(&own, &cut).into_iter().map(|(shard, _)| shard).collect::<Vec<Shard>>();
     let runs = shards(set, blocks).into_iter().map(|(_, run)| run).collect();
-    let here = Here {
-        shards: Mutex::new(make()),
-        make: Box::new(make),
-        asked: AtomicUsize::new(1),
-        transforms: Mutex::default(),
-        lost,
-    };
+    let here = Here::new(make, lost);
     let where_ = Whereabouts { cluster: Arc::new(here), shards: runs, weighted: set.weights.is_some() };
     let data = Training { valid, convention, seed: 7, ..Training::<Rank>::new(&outline, train) };
     let away = fit_shards(&method, &data, where_, &Watch::NOBODY);

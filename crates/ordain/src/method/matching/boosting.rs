@@ -2,9 +2,8 @@
 
 use crate::data::scale::Scale;
 use crate::error::Result;
-use crate::method::matching::matchmap::rough;
 use crate::method::matching::search::{Learner, Made, Search, cases_of};
-use crate::method::matching::space::Space;
+use crate::method::matching::shards::By;
 use crate::method::matching::temperature::fit_temperature;
 use crate::method::trees::{BINS, FEW, FOLDS, Scorer, TreeNotes, Trees, paired};
 use crate::method::{Match, Matcher};
@@ -81,10 +80,9 @@ impl<L: Learner> Boosting<'_, L> {
         let linear = match self.trees.starts_linear() {
             false => None,
             true => {
-                let space = Space::new(made.outcome.spec, set, &on, data.seed)?;
+                let space = self.search.space(made.outcome.spec, &on)?;
                 let matcher = self.search.fit_one((&on, &cases), &space, made.outcome.lambda, None, false)?.matcher;
-                let scaling = matcher.inputs.scaling(set, all);
-                for (&p, s) in all.iter().zip(matcher.scores_with(set, all, &scaling)?) {
+                for (&p, s) in all.iter().zip(self.search.scores(&matcher, all)?) {
                     start[set.span(p as usize)].copy_from_slice(&s);
                 }
                 Some(matcher)
@@ -112,7 +110,8 @@ impl<L: Learner> Boosting<'_, L> {
         lessons.push(self.lesson(&made, units.clone(), vec![], &units)?);
         let held: Vec<Vec<Case>> =
             lessons.iter().map(|lesson| cases_of(set, &lesson.held, search.learner.null())).collect::<Result<_>>()?;
-        let loss = |cases, null| FixedNulls { likelihood: MatchLikelihood { cases, engines: rough(cases) }, null };
+        let loss =
+            |cases, null| FixedNulls { likelihood: MatchLikelihood { cases, engines: By::Rough.engines(cases) }, null };
         let losses: Vec<FixedNulls<'_>> = lessons.iter().map(|lesson| loss(&lesson.cases, lesson.null)).collect();
         let tests: Vec<FixedNulls<'_>> =
             lessons.iter().zip(&held).map(|(lesson, held)| loss(held, lesson.null)).collect();

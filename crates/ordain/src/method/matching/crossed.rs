@@ -78,8 +78,7 @@ impl<'a, L: Learner> Crossed<'a, L> {
     }
 
     fn spaces(&self, spec: Spec) -> Result<Vec<Space>> {
-        let data = self.search.data;
-        self.parts.iter().map(|part| Space::new(spec, data.set, &part.train, data.seed)).collect()
+        self.parts.iter().map(|part| self.search.space(spec, &part.train)).collect()
     }
 
     /// Fits at one λ, each from where the one before it ended.
@@ -90,7 +89,7 @@ impl<'a, L: Learner> Crossed<'a, L> {
             let outcome = search.fit_one((&part.train, &part.cases), space, lambda, from.take(), choosing)?;
             *from = Some(outcome.start());
             let matcher = &outcome.matcher;
-            let own = matcher.scores_with(set, &part.held, &matcher.inputs.scaling(set, &part.held))?;
+            let own = search.scores(matcher, &part.held)?;
             let level = 2.0 * matcher.null.unwrap_or(0.0);
             scores.extend(own.into_iter().map(|own| own.into_iter().map(|s| s - level).collect::<Vec<f64>>()));
             stopped |= outcome.report.stop == Stop::Interrupted;
@@ -193,7 +192,7 @@ impl<'a, L: Learner> Crossed<'a, L> {
                 }
                 spaces => spaces?,
             };
-            let unit = spaces[0].unit(data.set, &self.parts[0].train) * crowd(&self.cases, choices.growth);
+            let unit = spaces[0].unit(&search.from, &self.parts[0].train)? * crowd(&self.cases, choices.growth);
             let mut from: Vec<Option<Start>> = spaces.iter().map(|_| None).collect();
             let (lambdas, mut best_here, mut since) = (choices.lambdas(&spec, unit), f64::INFINITY, 0);
             for (step, &lambda) in lambdas.iter().enumerate() {
@@ -248,7 +247,7 @@ impl<'a, L: Learner> Crossed<'a, L> {
         if !watch.stopped() {
             (watch.tell)(0.95, if data.refit { "fitting on training and validation" } else { "fitting" });
             let cases = cases_of(data.set, &units, search.learner.null())?;
-            let space = Space::new(spec, data.set, &units, data.seed)?;
+            let space = search.space(spec, &units)?;
             match search.fit_one((&units, &cases), &space, lambda, None, false) {
                 Err(Error::Interrupted) => {}
                 Ok(last) if last.report.stop == Stop::Interrupted => {}

@@ -126,18 +126,11 @@ impl Local {
     /// one can take. Of these nobody could be held out to choose by, and how near their sums are nobody knows. Nothing where there is none,
     /// or where a problem has a scaling of its own, which that of a part would not be.
     pub(super) fn of(data: &Training<'_, Match>, null: bool, scale: Choice<Scale>) -> Result<Option<Self>> {
-        let set = data.set;
-        let large = |&p: &u32| -> Result<bool> {
-            let problem = set.problem(p as usize);
-            let wide = problem.left.len().min(problem.right.len()) > engine::PRUNED;
-            Ok(wide && tells(set, p) && !engine::may_prune(&graph_of(set, p as usize, null)?))
-        };
-        let own = matches!(scale, Choice::Set(Scale::Query | Scale::Minmax));
-        let units = both(data.train, data.valid.unwrap_or_default());
-        let cut: Vec<bool> = units.iter().map(large).collect::<Result<_>>()?;
-        if !null || own || !cut.contains(&true) {
+        let (units, cut) = Self::cuts(data, null, scale)?;
+        if !cut.contains(&true) {
             return Ok(None);
         }
+        let set = data.set;
         let (mut problems, mut rows, mut made): (Vec<Problem>, Vec<u32>, usize) = (vec![], vec![], 0);
         let mut places: BTreeMap<u32, Range<u32>> = BTreeMap::new();
         for (&p, cut) in units.iter().zip(cut) {
@@ -160,6 +153,26 @@ impl Local {
         let (train, valid) = (of(data.train), data.valid.map(of));
         let set = MatchSet::new(set.features.select_rows(&rows), set.columns.clone(), problems)?;
         Ok(Some(Self { set, train, valid, made }))
+    }
+
+    /// The first problem that would have to be cut.
+    pub(super) fn large(data: &Training<'_, Match>, null: bool, scale: Choice<Scale>) -> Result<Option<u32>> {
+        let (units, cut) = Self::cuts(data, null, scale)?;
+        Ok(units.into_iter().zip(cut).find(|(_, cut)| *cut).map(|(p, _)| p))
+    }
+
+    /// All problems of a training, and which of them have to be cut.
+    fn cuts(data: &Training<'_, Match>, null: bool, scale: Choice<Scale>) -> Result<(Vec<u32>, Vec<bool>)> {
+        let set = data.set;
+        let large = |&p: &u32| -> Result<bool> {
+            let problem = set.problem(p as usize);
+            let wide = problem.left.len().min(problem.right.len()) > engine::PRUNED;
+            Ok(wide && tells(set, p) && !engine::may_prune(&graph_of(set, p as usize, null)?))
+        };
+        let own = matches!(scale, Choice::Set(Scale::Query | Scale::Minmax));
+        let units = both(data.train, data.valid.unwrap_or_default());
+        let cut: Vec<bool> = units.iter().map(large).collect::<Result<_>>()?;
+        Ok((units, cut.into_iter().map(|cut| cut && null && !own).collect()))
     }
 
     /// The training on the small problems.

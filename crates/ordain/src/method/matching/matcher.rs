@@ -150,7 +150,7 @@ impl Matcher {
 
     /// Refuses scores of the edges of problem `p` that are not finite, and those that are not once they are divided by the temperature: the one place
     /// where matchings are kept from them.
-    fn finite(&self, set: &MatchSet, p: usize, scores: &[f64]) -> Result<()> {
+    pub(super) fn finite(&self, set: &MatchSet, p: usize, scores: &[f64]) -> Result<()> {
         let t = self.temperature.unwrap_or(1.0);
         let Some(e) = scores.iter().position(|s| !(s.is_finite() && (s / t).is_finite())) else { return Ok(()) };
         let problem = set.problem(p);
@@ -454,13 +454,19 @@ impl Sums {
 
     /// Adds one.
     pub fn add(&mut self, sum: &Sum) {
+        let (by, accuracy, error) = Self::named(sum);
+        self.add_named(by, accuracy, error);
+    }
+
+    /// The name of its engine, that of its accuracy, and its error if one is known.
+    pub(super) fn named(sum: &Sum) -> (&'static str, &'static str, Option<f64>) {
         let (accuracy, error) = match sum.accuracy {
             Accuracy::Exact => (0, None),
             Accuracy::Certified(error) => (1, Some(error)),
             Accuracy::Estimated(error) => (2, Some(error)),
             Accuracy::Approximate => (3, None),
         };
-        self.add_named(sum.by.name(), ACCURACIES[accuracy], error);
+        (sum.by.name(), ACCURACIES[accuracy], error)
     }
 
     /// Adds one by the name of its engine and of its accuracy.

@@ -9,6 +9,7 @@ use crate::matrix::dot;
 use crate::method::kernels::KernelChoice;
 use crate::method::matching::matcher::Sums;
 use crate::method::matching::search::{self, Learner, MatchChoices, Solved, Stage, Start};
+use crate::method::matching::shards::{By, There};
 use crate::method::settings::{self, Common, SWITCH, TRANSFORM, above_0, accuracy, one_of, ridge, serves, steps};
 use crate::method::{Choice, Match, Positive, Trees};
 use crate::risk::Empirical;
@@ -18,7 +19,7 @@ use crate::solver::signed::Signed;
 use crate::structure::matching::{Engine, engine};
 use crate::surrogate::matching::{Case, FrozenLikelihood, MatchLikelihood};
 use crate::task::{About, Method, Setting};
-use crate::traits::{Scorer, Solver, Stop};
+use crate::traits::{Risk, Scorer, Solver, Stop};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
 
@@ -137,20 +138,30 @@ impl MatchMap {
     ];
 
     /// L-BFGS with sums by the engines of the cases, from zero or from another fit.
-    fn descend(&self, stage: &Stage, engines: Vec<Engine>, from: Option<Start>, watch: &Watch) -> Result<Descent> {
-        let loss = MatchLikelihood { cases: stage.cases, engines };
+    fn descend(&self, stage: &Stage, by: By, from: Option<Start>, watch: &Watch) -> Result<Descent> {
+        let loss = MatchLikelihood { cases: stage.cases, engines: by.engines(stage.cases) };
         let weight = vec![1.0 / stage.cases.len() as f64; stage.cases.len()];
-        let mut risk = Empirical::new(stage.scorer, &loss, weight).stopped_by(watch.stop);
+        let (mut here, mut elsewhere);
+        let risk: &mut dyn Risk = match &stage.there {
+            None => {
+                here = Empirical::new(stage.scorer, &loss, weight).stopped_by(watch.stop);
+                &mut here
+            }
+            Some(there) => {
+                elsewhere = there.risk(by, stage.scorer.dim(), watch.stop);
+                &mut elsewhere
+            }
+        };
         let (lambda, tol) = (stage.lambda, self.tol.get() * if stage.choosing { LOOSE } else { 1.0 });
         if !stage.signs.is_empty() {
             let start = from.map_or_else(|| vec![0.0; stage.scorer.dim()], |from| from.theta);
-            let mut solver = Signed::new(&mut risk, stage.signs, lambda, tol, &start)?;
+            let mut solver = Signed::new(risk, stage.signs, lambda, tol, &start)?;
             let report = run(&mut solver, self.max_iter, 0, watch)?;
             return Ok(Descent { theta: solver.theta().to_vec(), at_zero: None, report });
         }
         let mut solver = match from {
-            None => Lbfgs::new(&mut risk, lambda, tol, vec![0.0; stage.scorer.dim()])?,
-            Some(from) => Lbfgs::at(&mut risk, lambda, tol, from.theta, from.at_zero)?,
+            None => Lbfgs::new(risk, lambda, tol, vec![0.0; stage.scorer.dim()])?,
+            Some(from) => Lbfgs::at(risk, lambda, tol, from.theta, from.at_zero)?,
         };
         let report = run(&mut solver, self.max_iter, 0, watch)?;
         Ok(Descent { theta: solver.theta().to_vec(), at_zero: Some(solver.at_zero()), report })
@@ -259,16 +270,6 @@ impl Method<Match> for MatchMap {
     search::searched!();
 }
 
-/// Engines that always serve: exact ones where problems are small, else approximations.
-pub(super) fn rough(cases: &[Case]) -> Vec<Engine> {
-    let one = |case: &Case| match case {
-        case if engine::always_exact(&case.graph) => Engine::Pruned,
-        case if case.graph.null() => Engine::Bethe,
-        _ => Engine::Sinkhorn,
-    };
-    cases.iter().map(one).collect()
-}
-
 /// Where a descent came to.
 struct Descent {
     theta: Vec<f64>,
@@ -290,8 +291,11 @@ fn freeze<'a>(stage: &Stage<'a>, by: Engine, theta: &[f64], round: u64) -> Resul
 }
 
 /// How the sums over the matchings at some parameters are found.
-fn sums_at(stage: &Stage, engines: Vec<Engine>, theta: &[f64]) -> Result<Sums> {
-    let loss = MatchLikelihood { cases: stage.cases, engines };
+fn sums_at(stage: &Stage, by: By, theta: &[f64]) -> Result<Sums> {
+    if let Some(there) = &stage.there {
+        return there.sums(by, theta);
+    }
+    let loss = MatchLikelihood { cases: stage.cases, engines: by.engines(stage.cases) };
     let one = |work: &mut engine::Work, (n, s): (usize, &Vec<f64>)| loss.sum(n, s, &mut vec![0.0; s.len()], work);
     let scores = stage.scores(theta);
     let made: Result<Vec<_>> = scores.par_iter().enumerate().map_init(engine::Work::default, one).collect();
@@ -345,11 +349,10 @@ impl Learner for MatchMap {
     /// Exact where that can be done at all parameters. Larger problems start from an approximation that is convex as well, go on to the pruned
     /// sums, which are exact where weights are no longer flat, and where these fail to samples of a chain.
     fn solve(&self, stage: &Stage, from: Option<Start>, watch: &Watch) -> Result<Solved> {
-        let all = |engine: Engine| vec![engine; stage.cases.len()];
-        let done = |end: Descent, engines: Vec<Engine>| -> Result<Solved> {
+        let done = |end: Descent, by: By| -> Result<Solved> {
             // one more evaluation, for which somebody who stops does not wait
             let stopped = end.report.stop == Stop::Interrupted;
-            let sums = if stopped { Sums::default() } else { sums_at(stage, engines, &end.theta)? };
+            let sums = if stopped { Sums::default() } else { sums_at(stage, by, &end.theta)? };
             Ok(Solved { theta: end.theta, at_zero: end.at_zero, report: end.report, sums })
         };
         let small = |case: &Case| engine::always_exact(&case.graph);
@@ -361,43 +364,45 @@ impl Learner for MatchMap {
             let dear = matches!(engine, Engine::Exact | Engine::Pruned)
                 && stage.cases.iter().any(|case| case.graph.lesser() > SMALL && !case.graph.null());
             if from.is_some() || !dear {
-                return done(self.descend(stage, all(engine), from, watch)?, all(engine));
+                return done(self.descend(stage, By::All(engine), from, watch)?, By::All(engine));
             }
             // nearly all steps on sums that cost next to nothing, the last ones on those that are asked for
             let near = Self { tol: Positive(ROUGH * self.tol.get()), ..self.clone() };
-            let start = near.descend(stage, all(Engine::Sinkhorn), None, watch)?;
+            let start = near.descend(stage, By::All(Engine::Sinkhorn), None, watch)?;
             if start.report.stop == Stop::Interrupted {
-                return done(start, all(Engine::Sinkhorn));
+                return done(start, By::All(Engine::Sinkhorn));
             }
             let from = Start { theta: start.theta, at_zero: start.at_zero };
-            let mut end = self.descend(stage, all(engine), Some(from), watch)?;
+            let mut end = self.descend(stage, By::All(engine), Some(from), watch)?;
             end.report.iterations += start.report.iterations;
-            return done(end, all(engine));
+            return done(end, By::All(engine));
         }
-        let rough = rough(stage.cases);
-        let start = self.descend(stage, rough.clone(), from, watch)?;
+        let start = self.descend(stage, By::Rough, from, watch)?;
         if start.report.stop == Stop::Interrupted {
-            return done(start, rough);
+            return done(start, By::Rough);
         }
         if self.marginals.draws() {
-            return done(self.descend_on_samples(stage, self.marginals, start, watch)?, all(self.marginals));
+            return done(self.descend_on_samples(stage, self.marginals, start, watch)?, By::All(self.marginals));
         }
         if !stage.cases.iter().all(|case| small(case) || engine::may_prune(&case.graph)) {
-            return done(start, rough);
+            return done(start, By::Rough);
         }
         // where the pruned sums cannot be had at the start, they cannot be had later
         let from = Start { theta: start.theta.clone(), at_zero: start.at_zero };
-        match self.descend(stage, all(Engine::Pruned), Some(from), watch) {
-            Ok(end) => return done(end, all(Engine::Pruned)),
+        match self.descend(stage, By::All(Engine::Pruned), Some(from), watch) {
+            Ok(end) => return done(end, By::All(Engine::Pruned)),
             Err(Error::Interrupted) => {
                 let report = Report { stop: Stop::Interrupted, ..start.report };
-                return done(Descent { report, ..start }, rough);
+                return done(Descent { report, ..start }, By::Rough);
             }
             Err(_) => {}
         }
         if stage.choosing {
-            return done(start, rough); // near enough to tell good settings from bad
+            return done(start, By::Rough); // near enough to tell good settings from bad
         }
-        done(self.descend_on_samples(stage, Engine::Chain, start, watch)?, all(Engine::Auto))
+        if stage.there.is_some() {
+            return Err(There::no_samples("auto, which goes by samples where pruned sums cannot be had"));
+        }
+        done(self.descend_on_samples(stage, Engine::Chain, start, watch)?, By::All(Engine::Auto))
     }
 }

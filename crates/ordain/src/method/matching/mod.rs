@@ -7,6 +7,7 @@ pub mod matcher;
 pub mod matchmap;
 pub mod matchmargin;
 pub(super) mod search;
+mod shards;
 mod space;
 mod temperature;
 
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 pub use matcher::{MatchNotes, MatchPrediction, Matched, Matcher, Sums};
 pub use matchmap::MatchMap;
 pub use matchmargin::MatchMargin;
+pub use shards::{ProblemShard, fit_problem_shards};
 
 /// The task of matching: two sides with candidate edges to a one-to-one matching.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! What both matchers share: problems with what is right of them, the choice of scaling and λ on validation problems, the
 //! temperature, and the last fit.
 
-use crate::data::scale::{Scale, Scaling};
+use crate::data::scale::Scale;
 use crate::data::{Columns, MatchSet, Truth, split};
 use crate::error::{Error, Result};
 use crate::kernel::Form;
@@ -10,7 +10,8 @@ use crate::method::matching::boosting;
 use crate::method::matching::crossed::{self, Crossed};
 use crate::method::matching::local::Local;
 use crate::method::matching::matcher::{MatchNotes, Matcher, Sums, graph_of, named, tells};
-use crate::method::matching::space::{Space, Spec};
+use crate::method::matching::shards::{Far, There};
+use crate::method::matching::space::{Origin, Space, Spec};
 use crate::method::matching::temperature::fit_temperature;
 use crate::method::{Choice, Match, Positive, Trees};
 use crate::metric::{Kind, Metric};
@@ -217,6 +218,8 @@ pub(in crate::method) struct Stage<'a> {
     pub(in crate::method) choosing: bool,
     /// The sign that the weight of each column keeps; nothing where none does.
     pub(in crate::method) signs: &'a [i8],
+    /// Where the edges are, if they are not here.
+    pub(super) there: Option<There<'a>>,
 }
 
 impl Stage<'_> {
@@ -342,13 +345,28 @@ pub(in crate::method) fn fit<L: Learner>(
     watch: &Watch,
 ) -> Result<Fitted<Match>> {
     match Local::of(data, learner.null(), learner.choices().scale)? {
-        Some(local) => Ok(local.told(fit_on(learner, &local.training(data), watch)?, data)),
-        None => fit_on(learner, data, watch),
+        Some(local) => Ok(local.told(fit_on(learner, &local.training(data), None, watch)?, data)),
+        None => fit_on(learner, data, None, watch),
     }
 }
 
+/// The same on problems whose edges are elsewhere: the set is their outline.
+pub(super) fn fit_far<L: Learner>(
+    learner: &L,
+    data: &Training<'_, Match>,
+    far: &Far,
+    watch: &Watch,
+) -> Result<Fitted<Match>> {
+    fit_on(learner, data, Some(far), watch)
+}
+
 /// The same, on the problems as they are.
-fn fit_on<L: Learner>(learner: &L, data: &Training<'_, Match>, watch: &Watch) -> Result<Fitted<Match>> {
+fn fit_on<L: Learner>(
+    learner: &L,
+    data: &Training<'_, Match>,
+    far: Option<&Far>,
+    watch: &Watch,
+) -> Result<Fitted<Match>> {
     let choices = learner.choices();
     let known = |units: &[u32]| units.iter().copied().filter(|&p| tells(data.set, p)).collect::<Vec<u32>>();
     let all = known(data.train);
@@ -360,7 +378,8 @@ fn fit_on<L: Learner>(learner: &L, data: &Training<'_, Match>, watch: &Watch) ->
     }
     let valid = data.valid.map(|valid| known(valid).into());
     let (train, valid) = Training::<Match>::cut(all.as_slice().into(), valid, choices.holds_out());
-    let search = Search { learner, choices: &choices, data, by: data.by(learner), watch };
+    let from = Origin { set: data.set, far };
+    let search = Search { learner, choices: &choices, data, from, by: data.by(learner), watch };
     if learner.trees().is_some_and(|trees| !trees.starts_linear()) {
         let (train, valid) = Training::<Match>::cut(all.as_slice().into(), data.valid.map(known).map(Into::into), true);
         return boosting::added(&search, search.bare(), &train, &valid);
@@ -371,18 +390,19 @@ fn fit_on<L: Learner>(learner: &L, data: &Training<'_, Match>, watch: &Watch) ->
     }
     (watch.tell)(0.0, "fitting");
     let cases = cases_of(data.set, &all, learner.null())?;
-    let space = Space::new(choices.usual(), data.set, &all, data.seed)?;
+    let space = search.space(choices.usual(), &all)?;
     let lambda = match choices.lambda {
         Choice::Set(lambda) => lambda.get(),
         Choice::Auto => {
             let weaker = if space.spec.kernel.is_some() { WEAKER } else { 1.0 };
-            pretty(choices.default * weaker * space.unit(data.set, &all) * crowd(&cases, choices.growth))
+            pretty(choices.default * weaker * space.unit(&search.from, &all)? * crowd(&cases, choices.growth))
         }
     };
     let mut outcome = search.fit_one((&all, &cases), &space, lambda, None, false)?;
     if choices.calibrate.is_some() {
         // without other problems the temperature can only be fitted on these
-        outcome.matcher.temperature = search.temperature(&outcome, (&all, &cases))?;
+        let scores = search.scores(&outcome.matcher, &all)?;
+        outcome.matcher.temperature = search.temperature(&outcome, &scores, &cases)?;
     }
     boosting::added(&search, search.made(&all, outcome, None, false), &all, &[])
 }
@@ -418,6 +438,7 @@ pub(super) struct Search<'a, L> {
     pub(super) learner: &'a L,
     pub(super) choices: &'a MatchChoices,
     pub(super) data: &'a Training<'a, Match>,
+    pub(super) from: Origin<'a>,
     pub(super) by: Metric,
     pub(super) watch: &'a Watch<'a>,
 }
@@ -431,6 +452,24 @@ pub(super) struct Made {
 }
 
 impl<L: Learner> Search<'_, L> {
+    /// What weights are on, learned from some problems.
+    pub(super) fn space(&self, spec: Spec, units: &[u32]) -> Result<Space> {
+        Space::new(spec, &self.from, units, self.data.seed)
+    }
+
+    /// The scores of the edges of some problems.
+    pub(super) fn scores(&self, matcher: &Matcher, units: &[u32]) -> Result<Vec<Vec<f64>>> {
+        let set = self.data.set;
+        match self.from.far {
+            None => matcher.scores_with(set, units, &matcher.inputs.scaling(set, units)),
+            Some(far) => {
+                let all = far.scores(set, matcher, units)?;
+                units.iter().zip(&all).try_for_each(|(&p, s)| matcher.finite(set, p as usize, s))?;
+                Ok(all)
+            }
+        }
+    }
+
     /// The best of all scalings, kernels and λ on the validation problems; of equals the one with the best likelihood, without one the first tried.
     /// Where few items are held out, all problems choose ([`Crossed`]).
     fn choose(&self, train: &[u32], valid: &[u32]) -> Result<Made> {
@@ -449,7 +488,7 @@ impl<L: Learner> Search<'_, L> {
         'all: while at < specs.len() {
             let spec = specs[at];
             at += 1;
-            let space = match Space::new(spec, self.data.set, train, self.data.seed) {
+            let space = match self.space(spec, train) {
                 // under another scaling, or another kernel, values may be those of histograms
                 Err(error @ Error::Data { .. }) if spec.kernel.is_some_and(|(form, _)| form.of_histograms()) => {
                     refused = Some(error);
@@ -458,7 +497,7 @@ impl<L: Learner> Search<'_, L> {
                 space => space?,
             };
             let (mut from, mut best_here, mut since) = (None, f64::INFINITY, 0);
-            let unit = space.unit(self.data.set, train) * crowd(&cases, self.choices.growth);
+            let unit = space.unit(&self.from, train)? * crowd(&cases, self.choices.growth);
             let lambdas = self.choices.lambdas(&spec, unit);
             for (step, &lambda) in lambdas.iter().enumerate() {
                 let planned = self.choices.planned(&specs, others);
@@ -469,16 +508,16 @@ impl<L: Learner> Search<'_, L> {
                     other => other?,
                 };
                 from = Some(outcome.start());
+                let scores = self.scores(&outcome.matcher, valid)?;
                 if by.of_probabilities() {
-                    outcome.matcher.temperature = self.temperature(&outcome, (valid, &held))?;
+                    outcome.matcher.temperature = self.temperature(&outcome, &scores, &held)?;
                 }
-                let scaling = outcome.matcher.inputs.scaling(self.data.set, valid);
-                let shift = match self.shift(&outcome.matcher, (valid, &scaling), by) {
+                let shift = match self.shift_of(&outcome.matcher, (valid, &scores), by) {
                     Err(Error::Interrupted) => 0.0,
                     other => other?,
                 };
                 outcome.move_null(shift);
-                let value = outcome.matcher.evaluate_with(self.data.set, valid, &scaling, &[by])?.mean(0);
+                let value = outcome.matcher.evaluate_scored(self.data.set, valid, &scores, &[by])?.mean(0);
                 let mut nll = None;
                 let stopped = outcome.report.stop == Stop::Interrupted;
                 tried.push(spec.candidate(lambda, kernels, value));
@@ -518,11 +557,12 @@ impl<L: Learner> Search<'_, L> {
         }
         let Some((.., mut outcome)) = best else { return Err(refused.unwrap_or(Error::Interrupted)) };
         let (spec, mut shift) = (outcome.spec, outcome.shift);
-        outcome.matcher.temperature = self.temperature(&outcome, (valid, &held))?;
+        let scores = self.scores(&outcome.matcher, valid)?;
+        outcome.matcher.temperature = self.temperature(&outcome, &scores, &held)?;
         let chosen = self.choices.open().then(|| Chosen::new(by, &self.data.convention, valid.len(), tried));
         if !self.data.refit && !self.watch.stopped() {
             let temperature = outcome.matcher.temperature;
-            let space = Space::new(spec, self.data.set, train, self.data.seed)?;
+            let space = self.space(spec, train)?;
             match self.fit_one((train, &cases), &space, outcome.lambda, Some(outcome.start()), false) {
                 Err(Error::Interrupted) => {}
                 other => {
@@ -541,7 +581,7 @@ impl<L: Learner> Search<'_, L> {
         (self.watch.tell)(0.95, "fitting on training and validation");
         let both = both(train, valid);
         let cases = cases_of(self.data.set, &both, self.learner.null())?;
-        let space = Space::new(spec, self.data.set, &both, self.data.seed)?;
+        let space = self.space(spec, &both)?;
         // other core edges have other coordinates
         let start = spec.kernel.is_none().then(|| outcome.start());
         let mut last = match self.fit_one((&both, &cases), &space, outcome.lambda, start, false) {
@@ -589,12 +629,6 @@ impl<L: Learner> Search<'_, L> {
     /// What can change is how the best edge of an item compares with two nulls: the nulls that are tried are at [`STOPS`] even places among these.
     /// A measure of few problems jumps from one to the next: the best is that of the mean with [`NEAR`] neighbours on either side, of equals the
     /// one that moves least. Cost: that many best matchings of each problem.
-    fn shift(&self, matcher: &Matcher, (units, scaling): (&[u32], &Scaling), by: Metric) -> Result<f64> {
-        let scores = matcher.scores_with(self.data.set, units, scaling)?;
-        self.shift_of(matcher, (units, &scores), by)
-    }
-
-    /// The same for scores of edges that are there already.
     pub(super) fn shift_of(&self, matcher: &Matcher, (units, all): (&[u32], &[Vec<f64>]), by: Metric) -> Result<f64> {
         let Some(null) = matcher.null.filter(|_| !by.of_probabilities()) else { return Ok(0.0) };
         let mut halves: Vec<f64> = vec![];
@@ -631,8 +665,8 @@ impl<L: Learner> Search<'_, L> {
     }
 
     fn nll(&self, matcher: &Matcher, valid: &[u32]) -> Result<f64> {
-        let (set, nll) = (self.data.set, Metric { kind: Kind::Nll, k: None });
-        Ok(matcher.evaluate_with(set, valid, &matcher.inputs.scaling(set, valid), &[nll])?.mean(0))
+        let nll = Metric { kind: Kind::Nll, k: None };
+        Ok(matcher.evaluate_scored(self.data.set, valid, &self.scores(matcher, valid)?, &[nll])?.mean(0))
     }
 
     pub(super) fn fit_one(
@@ -646,7 +680,8 @@ impl<L: Learner> Search<'_, L> {
         let (set, data) = (self.data.set, self.data);
         let edges = space.edges(set, units, self.learner.null());
         let signs = self.learner.signs(&set.columns)?;
-        let stage = Stage { scorer: &edges, cases, lambda, seed: data.seed, choosing, signs: &signs };
+        let there = self.from.far.map(|far| There { far, units, null: self.learner.null(), space });
+        let stage = Stage { scorer: &edges, cases, lambda, seed: data.seed, choosing, signs: &signs, there };
         let Solved { theta, at_zero, report, sums } = self.learner.solve(&stage, from, self.watch)?;
         let d = space.dim(set);
         let matcher = Matcher {
@@ -662,23 +697,18 @@ impl<L: Learner> Search<'_, L> {
 
     /// The temperature of an outcome, fitted on some problems unless it is not wanted. A likelihood needs one as well where its λ was chosen by another
     /// measure: a ridge that finds the right matchings may be too timid, or too bold, about them.
-    fn temperature(&self, outcome: &Outcome, (units, cases): (&[u32], &[Case])) -> Result<Option<f64>> {
+    fn temperature(&self, outcome: &Outcome, scores: &[Vec<f64>], cases: &[Case]) -> Result<Option<f64>> {
         if self.choices.calibrate == Some(false) {
             return Ok(None);
         }
-        let set = self.data.set;
-        let scaling = outcome.matcher.inputs.scaling(set, units);
         // with the null, which may have been moved since
-        let Matcher { score, null, .. } = &outcome.matcher;
-        let null = null.map_or(0.0, |null| NULL_UNIT * (null / NULL_UNIT));
-        let rows = rows::Rows::new(set, units, &scaling);
-        let mut work = rows::Work::default();
-        let one = |(n, case): (usize, &Case)| {
-            let (mut s, p) = (vec![null; case.graph.table()], units[n] as usize);
-            score.unit(&rows, n, &set.problem(p).name, &mut s[..set.span(p).len()], &mut work);
-            s
+        let null = outcome.matcher.null.map_or(0.0, |null| NULL_UNIT * (null / NULL_UNIT));
+        let table = |(s, case): (&Vec<f64>, &Case)| {
+            let mut table = s.clone();
+            table.resize(case.graph.table(), null);
+            table
         };
-        let all: Vec<Vec<f64>> = cases.iter().enumerate().map(one).collect();
+        let all: Vec<Vec<f64>> = scores.iter().zip(cases).map(table).collect();
         fit_temperature(cases, &all).map(Some)
     }
 
@@ -692,7 +722,7 @@ impl<L: Learner> Search<'_, L> {
             method: learner.name().into(),
             settings,
             asked: learner.written().asked,
-            data: set.digest(),
+            data: self.from.far.map_or_else(|| set.digest(), |far| far.digest().to_owned()),
             notes: MatchNotes {
                 edges: units.iter().map(|&p| set.span(p as usize).len()).sum(),
                 problems: units.len(),

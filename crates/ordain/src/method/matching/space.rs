@@ -6,6 +6,9 @@ use crate::error::Result;
 use crate::kernel::{Form, Kernel};
 use crate::matrix::{Features, Matrix};
 use crate::method::coordinates::Coordinates;
+use crate::method::matching::shards::Far;
+use crate::method::shards::parts::Spreads;
+use crate::method::shards::wire::Which;
 use crate::score::Score;
 use crate::scorer::edges::Edges;
 use crate::scorer::rows::Rows;
@@ -69,8 +72,9 @@ impl Space {
     ///
     /// A kernel machine on core edges is linear in their [`Coordinates`], so that the likelihood and the margin of matchings
     /// stay what they are, exact where they were. O(edges · core · (d + core)).
-    pub(super) fn new(spec: Spec, set: &MatchSet, units: &[u32], seed: u64) -> Result<Self> {
-        let scaling = scaling_of(spec.scale, set, units);
+    pub(super) fn new(spec: Spec, from: &Origin<'_>, units: &[u32], seed: u64) -> Result<Self> {
+        let scaling = from.scaling(spec.scale, units)?;
+        let set = from.set;
         let Some((form, gamma)) = spec.kernel else { return Ok(Self { spec, scaling, kernel: None }) };
         let (d, all) = (set.features.cols(), set.features.rows());
         let rows = Rows::new(set, units, &scaling);
@@ -115,8 +119,9 @@ impl Space {
 
     /// The unit of λ, a power of ten: the mean variance of a column over the edges of the problems; of a kernel the variance
     /// of an edge in its space.
-    pub(super) fn unit(&self, set: &MatchSet, units: &[u32]) -> f64 {
-        let Some(kernel) = &self.kernel else { return variation(self.spec.scale, set, units) };
+    pub(super) fn unit(&self, from: &Origin<'_>, units: &[u32]) -> Result<f64> {
+        let Some(kernel) = &self.kernel else { return from.variation(self.spec.scale, units) };
+        let set = from.set;
         let mut all = vec![(0.0f64, 0.0f64); kernel.by.len()];
         let edges: usize = units.iter().map(|&p| set.span(p as usize).len()).sum();
         for row in units.iter().flat_map(|&p| set.span(p as usize)) {
@@ -126,38 +131,58 @@ impl Space {
             });
         }
         let m = edges.max(1) as f64;
-        power_of_ten(all.iter().map(|(sum, squares)| squares / m - (sum / m).powi(2)).sum())
+        Ok(power_of_ten(all.iter().map(|(sum, squares)| squares / m - (sum / m).powi(2)).sum()))
     }
 }
 
-/// A scaling of the edges of a set, learned from some problems.
-pub(super) fn scaling_of(scale: Scale, set: &MatchSet, units: &[u32]) -> Scaling {
-    if scale != Scale::Matched {
-        return Scaling::learn(scale, set, units);
-    }
-    let edges = units.iter().map(|&p| set.span(p as usize));
-    let matched = units.iter().flat_map(|&p| {
-        let start = set.span(p as usize).start;
-        set.problem(p as usize).matched().map(move |e| start + e..start + e + 1)
-    });
-    Scaling::Global(Affine::within(&set.features, &set.pieces(), matched, edges))
+/// Where the edges of a set are: here, or on other machines, where this is their outline.
+#[derive(Clone, Copy)]
+pub(super) struct Origin<'a> {
+    pub(super) set: &'a MatchSet,
+    pub(super) far: Option<&'a Far>,
 }
 
-/// The power of ten next to the mean variance of the scaled columns over the edges of some problems; 1 where they are scaled to deviation 1.
-fn variation(scale: Scale, set: &MatchSet, units: &[u32]) -> f64 {
-    if matches!(scale, Scale::Global | Scale::Query) {
-        return 1.0;
+impl Origin<'_> {
+    /// To mean 0 and deviation 1 over the edges of some problems.
+    fn standard(&self, units: &[u32], which: Which) -> Result<Affine> {
+        if let Some(far) = self.far {
+            return far.standard(self.set, units, which);
+        }
+        let rows = self.set.rows_of(units, which).into_iter();
+        Ok(Affine::standard(&self.set.features, &self.set.pieces(), rows))
     }
-    let whole = Affine::standard(&set.features, &set.pieces(), units.iter().map(|&p| set.span(p as usize)));
-    let own = match scaling_of(scale, set, units) {
-        Scaling::Global(affine) => affine.factor,
-        _ if scale == Scale::Minmax => return 0.1,
-        _ => vec![1.0; whole.factor.len()],
-    };
-    let pairs = own.iter().zip(&whole.factor).filter(|(_, whole)| **whole > 0.0);
-    let varied: Vec<f64> = pairs.map(|(&own, &whole)| (f64::from(own) / f64::from(whole)).powi(2)).collect();
-    let mean = varied.iter().sum::<f64>() / varied.len().max(1) as f64;
-    power_of_ten(mean)
+
+    /// A scaling of the edges, learned from some problems. Where the edges are elsewhere, problems are scaled there that learn from themselves.
+    fn scaling(&self, scale: Scale, units: &[u32]) -> Result<Scaling> {
+        Ok(match scale {
+            Scale::Matched => {
+                let own = self.standard(units, Which::Matched)?;
+                Scaling::Global(own.beside(&self.standard(units, Which::All)?))
+            }
+            Scale::Global => Scaling::Global(self.standard(units, Which::All)?),
+            Scale::Query | Scale::Minmax if self.far.is_some() => Scaling::None,
+            _ => Scaling::learn(scale, self.set, units),
+        })
+    }
+
+    /// The power of ten next to the mean variance of the scaled columns over the edges of some problems; 1 where they are scaled to deviation 1.
+    fn variation(&self, scale: Scale, units: &[u32]) -> Result<f64> {
+        if matches!(scale, Scale::Global | Scale::Query) {
+            return Ok(1.0);
+        }
+        if scale == Scale::Minmax {
+            return Ok(0.1);
+        }
+        let whole = self.standard(units, Which::All)?;
+        let own = match self.scaling(scale, units)? {
+            Scaling::Global(affine) => affine.factor,
+            _ => vec![1.0; whole.factor.len()],
+        };
+        let pairs = own.iter().zip(&whole.factor).filter(|(_, whole)| **whole > 0.0);
+        let varied: Vec<f64> = pairs.map(|(&own, &whole)| (f64::from(own) / f64::from(whole)).powi(2)).collect();
+        let mean = varied.iter().sum::<f64>() / varied.len().max(1) as f64;
+        Ok(power_of_ten(mean))
+    }
 }
 
 /// The power of ten next to a number above 0, else 1.
