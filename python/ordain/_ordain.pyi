@@ -66,6 +66,7 @@ __all__ = [
     "fit_away",
     "fit_labels",
     "fit_match",
+    "fit_problems_away",
     "fit_rank",
     "from_bytes",
     "layouts",
@@ -280,7 +281,7 @@ class Matcher:
 @final
 class Block:
     @staticmethod
-    def read(path: _Path, columns: dict[str, Any], missing: str, threads: int | None) -> Block: ...
+    def read(kind: str, path: _Path, columns: dict[str, Any], missing: str, threads: int | None) -> Block: ...
     @staticmethod
     def of_rows(
         x: _Rows,
@@ -291,6 +292,19 @@ class Block:
         roles: dict[str, Any],
         missing_: str,
     ) -> Block: ...
+    @staticmethod
+    def of_edges(
+        x: _Rows,
+        names: _Names,
+        y: _Doubles,
+        problem: _Ids | None,
+        left: _Ids,
+        right: _Ids,
+        roles: dict[str, Any],
+        missing_: str,
+    ) -> Block: ...
+    @staticmethod
+    def of_problem_state(x: _Rows, problems: bytes, columns: str) -> Block: ...
     @staticmethod
     def of_state(
         x: _Rows,
@@ -304,10 +318,14 @@ class Block:
     ) -> Block: ...
     def columns(self) -> str: ...
     def outline(self) -> tuple[_Ints, np.ndarray[Any, np.dtype[np.uint64]]]: ...
-    def query(self, q: int) -> str: ...
+    def name(self, unit: int) -> str: ...
     def about(self) -> tuple[bool, bool, bool, int]: ...
     def part(self, from_: int, to: int) -> Block: ...
-    def state(self) -> tuple[Any, _Doubles, _Ints, list[str], _Doubles | None, str, list[int], list[str] | None]: ...
+    def problems(self) -> bytes: ...
+    def problem_state(self) -> tuple[Any, bytes, str] | None: ...
+    def state(
+        self,
+    ) -> tuple[Any, _Doubles, _Ints, list[str], _Doubles | None, str, list[int], list[str] | None] | None: ...
 
 @final
 class Shard:
@@ -327,6 +345,16 @@ def fit_away(
     run: _Run,
     pool: Any,
 ) -> tuple[Ranker, BaseException | None]: ...
+def fit_problems_away(
+    name: str,
+    settings: _Settings,
+    columns: str,
+    problems: Sequence[bytes],
+    runs: Sequence[tuple[int, int]],
+    valid_from: int | None,
+    run: _Run,
+    pool: Any,
+) -> tuple[Matcher, BaseException | None]: ...
 def fit_rank(
     name: str,
     settings: _Settings,

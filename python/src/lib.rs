@@ -72,7 +72,7 @@ mod _ordain {
     #[pymodule_export]
     use super::rank::{Ranker, RuleBook, fit_rank};
     #[pymodule_export]
-    use super::remote::{Block, Shard, fit_away, layouts};
+    use super::remote::{Block, Shard, fit_away, fit_problems_away, layouts};
     #[pymodule_export]
     use super::star::{star_argmax, star_marginals, star_ranking, star_ranking_forced, star_ranking_marginals};
     #[pymodule_export]

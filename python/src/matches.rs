@@ -83,6 +83,20 @@ impl Edges {
     }
 }
 
+/// Problems of edges with what is known of them, in rows in any order.
+pub(crate) fn problems(
+    features: Features,
+    columns: Columns,
+    y: &PyReadonlyArray1<'_, f64>,
+    problem: Option<&Ids<'_>>,
+    left: &Ids<'_>,
+    right: &Ids<'_>,
+) -> PyResult<MatchSet> {
+    let rows = features.rows();
+    let (made, _) = Edges::new(features, columns, Some(y.as_slice()?), ends(problem, left, right)?, rows)?;
+    Ok(made.set)
+}
+
 impl ReadyEdges {
     /// The problems.
     fn set(&self) -> &MatchSet {

@@ -10,6 +10,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,11 @@ import dask.dataframe as dd  # noqa: E402
 from dask.distributed import Client, LocalCluster  # noqa: E402
 
 import ordain.dask as far  # noqa: E402
+from ordain._base import _NO_COLUMNS  # noqa: E402
+from ordain.dask import _pool, _workers  # noqa: E402
+
+# seconds after which a test hangs; more where other work has the processor
+HANGS = int(os.environ.get("ORDAIN_HANGS", "120"))
 
 FIXED: dict[str, Any] = {"transform_": "none", "scale": "global", "lambda_": 0.1}
 
@@ -49,7 +56,7 @@ def client() -> Iterator[Client]:
 @pytest.fixture(autouse=True)
 def no_hang() -> Iterator[None]:
     """A test that hangs says where, and ends everything."""
-    faulthandler.dump_traceback_later(120, exit=True, file=sys.__stderr__)
+    faulthandler.dump_traceback_later(HANGS, exit=True, file=sys.__stderr__)
     yield
     faulthandler.cancel_dump_traceback_later()
 
@@ -92,7 +99,9 @@ def nothing_left(client: Client) -> bool:
 
 def kill(client: Client, which: int = 0) -> None:
     """Ends a worker as hard as can be, once both are there: one that ends while it starts is not started again."""
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=HANGS - 10)
+    while any(nanny.status.name != "running" for nanny in client.cluster.workers.values()):
+        time.sleep(0.05)
     there = client.scheduler_info(n_workers=-1)["workers"]
     found = [nanny.pid for nanny in client.cluster.workers.values() if nanny.worker_address in there]
     os.kill(found[which % len(found)], signal.SIGKILL)
@@ -102,7 +111,7 @@ def at_question(
     monkeypatch: pytest.MonkeyPatch, events: dict[int, Callable[[], Any]], during: bool = False
 ) -> list[int]:
     """Has something happen before some questions to shards, or while they are answered; the list counts them."""
-    asked, ask = [0], far._Pool.ask
+    asked, ask = [0], _pool._Pool.ask
 
     def told(self: Any, common: bytes, own: list[bytes]) -> Any:
         event = events.get(asked[0], lambda: None)
@@ -114,7 +123,7 @@ def at_question(
             event()
         return waiting
 
-    monkeypatch.setattr(far._Pool, "ask", told)
+    monkeypatch.setattr(_pool._Pool, "ask", told)
     return asked
 
 
@@ -214,14 +223,33 @@ def test_a_killed_worker_changes_nothing(
     assert bytes_of(model.local_) == alone
 
 
+def test_kills_at_random_moments(client: Client, frame: Any, alone: bytes, monkeypatch: pytest.MonkeyPatch):
+    """ORDAIN_KILLS=50 has a worker end 50 times: while rows are loaded, before a question, or while it is answered."""
+    parts, rng = spread(cut(frame, 7, 13, 20, 33)), np.random.default_rng(int(os.environ.get("ORDAIN_SEED", "1")))
+    asked = at_question(monkeypatch, {})
+    far.RankSVM(client=client, **FIXED).fit(parts)
+    questions = asked[0]
+    for _ in range(int(os.environ.get("ORDAIN_KILLS", "1"))):
+        faulthandler.dump_traceback_later(HANGS, exit=True, file=sys.__stderr__)
+        moment, which = int(rng.integers(-2, questions)), int(rng.integers(2))
+        with monkeypatch.context() as patch:
+            if moment < 0:
+                threading.Timer(0.3 * rng.random(), kill, (client, which)).start()
+            else:
+                at_question(patch, {moment: lambda which=which: kill(client, which)}, bool(rng.integers(2)))
+            model = far.RankSVM(client=client, **FIXED).fit(parts)
+        assert bytes_of(model.local_) == alone, (moment, which)
+    assert nothing_left(client)
+
+
 def test_both_workers_in_turn_and_files(client: Client, frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for n, part in enumerate(cut(frame, 7, 13, 20, 33)):
         part.to_parquet(tmp_path / f"{n}.parquet")
     first = far.RankSVM(client=client, **FIXED).fit_files(tmp_path / "*.parquet")
     asked = at_question(monkeypatch, {5: lambda: kill(client, 1)})
     # the outlines are gathered by then: blocks are lost before shards are made of them
-    shards = far._Data.shards
-    monkeypatch.setattr(far._Data, "shards", lambda self, held: (kill(client, 0), shards(self, held))[1])
+    shards = _pool._Data.shards
+    monkeypatch.setattr(_pool._Data, "shards", lambda self, held: (kill(client, 0), shards(self, held))[1])
     again = far.RankSVM(client=client, **FIXED).fit_files(tmp_path / "*.parquet")
     assert asked[0] > 5
     assert bytes_of(again.local_) == bytes_of(first.local_)
@@ -253,14 +281,14 @@ def test_blocks_and_shards_travel(client: Client, frame: Any, tmp_path: Path):
 
     path = tmp_path / "one.parquet"
     frame.to_parquet(path)
-    block = far._read(str(path), far._NO_COLUMNS, "error")
+    block = _workers._read("query", str(path), _NO_COLUMNS, "error")
     data = pickle.dumps(block)
     assert len(data) < 1000
     assert pickle.loads(data).block.state()[3] == block.block.state()[3]
-    copied = pickle.loads(pickle.dumps(far._Block(block.block)))
+    copied = pickle.loads(pickle.dumps(_workers._Block(block.block)))
     assert all(np.array_equal(a, b) for a, b in zip(copied.block.state(), block.block.state(), strict=True))
     (_, _, plan, _), *rest = ordain._ordain.layouts(block.block.columns(), [block.block.outline()[0]])
-    shard = far._shard(block, plan, [])
+    shard = _workers._shard(block, plan, [])
     assert len(pickle.dumps(shard)) < 10_000
     assert shard.__sizeof__() == 4 * 5 * len(frame)
     assert pickle.loads(pickle.dumps(shard)).shard is not None
@@ -355,7 +383,7 @@ def test_other_versions_are_refused(client: Client, frame: Any, monkeypatch: pyt
 
 def test_a_part_that_ends_every_worker_is_said(client: Client, frame: Any, monkeypatch: pytest.MonkeyPatch):
     client.run_on_scheduler(_allow, 0)
-    monkeypatch.setattr(far, "_answer", _end)
+    monkeypatch.setattr(_pool, "_answer", _end)
     try:
         with pytest.raises(
             MemoryError, match=r"part 1 of 1 \(partition 0\) ended 1 workers; the usual cause is memory"
@@ -363,6 +391,108 @@ def test_a_part_that_ends_every_worker_is_said(client: Client, frame: Any, monke
             far.RankSVM(client=client, **FIXED).fit(spread([frame]))
     finally:
         client.run_on_scheduler(_allow, 3)
+
+
+def pairs(problems: int = 40, seed: int = 0) -> Any:
+    """A frame of edges of small problems, some of whose items stay alone."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for p in range(problems):
+        left, right = rng.normal(size=(int(rng.integers(2, 5)), 4)), rng.normal(size=(int(rng.integers(2, 5)), 4))
+        alike = min(len(left), len(right)) - int(rng.integers(2))
+        right[:alike] = left[:alike] + 0.4 * rng.normal(size=(alike, 4))
+        rows += [
+            (f"p{p}", i, j, float(i == j and i < alike), *np.abs(a - b).astype(np.float32))
+            for i, a in enumerate(left)
+            for j, b in enumerate(right)
+        ]
+    return pd.DataFrame(rows, columns=["problem", "left", "right", "matched", "f0", "f1", "f2", "f3"])
+
+
+def cut_pairs(frame: Any, *at: int) -> list[Any]:
+    """The edges in parts that begin at these problems."""
+    of = frame["problem"].str[1:].astype(int).to_numpy()
+    ends = [0, *np.searchsorted(of, at).tolist(), len(frame)]
+    return [frame.iloc[a:b] for a, b in itertools.pairwise(ends)]
+
+
+@pytest.mark.filterwarnings("ignore::ordain.ConvergenceWarning", "ignore:probabilities are approximate")
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"lambda_": 0.1, "scale": "matched", "null": True, "transform_": "none"},
+        {"lambda_": 0.1, "scale": "query", "null": True, "marginals": "bethe"},
+        {"max_iter": 4, "null": True},
+    ],
+)
+def test_matchers_have_the_bytes_of_one_machine(
+    client: Client, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+):
+    edges = pairs()
+    local = ordain.MatchMap(**settings).fit(edges, "matched")
+    asked = at_question(monkeypatch, {5: lambda: kill(client, 1)}, during=True)
+    model = far.MatchMap(client=client, **settings).fit(spread(cut_pairs(edges, 7, 7, 30)))
+    assert asked[0] > 5
+    assert bytes_of(model.local_) == bytes_of(local)
+    assert nothing_left(client)
+    parts = spread(cut_pairs(edges, 20))
+    matched, chances = model.predict(parts), model.predict_proba(parts)
+    assert (matched.name, matched.dtype, chances.dtype) == ("matched", np.int8, np.float64)
+    np.testing.assert_array_equal(matched.compute(), local.predict(edges))
+    np.testing.assert_array_equal(chances.compute(), local.predict_proba(edges))
+
+
+def test_matchers_of_arrays_and_files(client: Client, tmp_path: Path):
+    settings, edges = {"lambda_": 0.1, "scale": "global", "null": True}, pairs(seed=3)
+    names = [f"f{j}" for j in range(4)]
+    X, ids = edges[names].to_numpy(), [edges[name].to_numpy() for name in ("matched", "problem", "left", "right")]
+    local = ordain.MatchMap(**settings).fit(X, *ids)
+    chunks = tuple(len(part) for part in cut_pairs(edges, 11, 25))
+    arrays = [da.from_array(values, chunks=(chunks,)) for values in ids]
+    model = far.MatchMap(client=client, **settings).fit(da.from_array(X, chunks=(chunks, 2)), *arrays)
+    assert bytes_of(model.local_) == bytes_of(local)
+    for n, part in enumerate(cut_pairs(edges, 11, 25)):
+        part.to_parquet(tmp_path / f"{n}.parquet")
+    out = tmp_path / "model.ordain"
+    told("fit", "matchmap[lambda=0.1,scale=global,null=true]", *sorted(tmp_path.glob("*.parquet")), "-o", out)
+    model = far.MatchMap(client=client, **settings).fit_files(tmp_path / "*.parquet")
+    assert bytes_of(model.local_) == out.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"kernel": "rbf"}, "kernel: expected linear on several machines"),
+        ({"scorer": "linear+trees"}, "scorer: expected linear on several machines"),
+        ({"marginals": "chain"}, "marginals: expected exact, pruned, bethe or sinkhorn on several machines"),
+        ({"missing": "mean"}, "missing: expected error or zero on several machines"),
+    ],
+)
+def test_what_matchers_need_one_machine_for_is_refused(client: Client, settings: dict[str, Any], expected: str):
+    with pytest.raises(ValueError, match=expected):
+        far.MatchMap(client=client, **settings).fit(spread(cut_pairs(pairs(12), 6)))
+    assert nothing_left(client)
+
+
+def test_split_problems_are_refused(client: Client):
+    edges = pairs(12)
+    inside = int(np.flatnonzero(edges["problem"].eq(edges["problem"].shift()))[20])
+    split, name = spread([edges.iloc[:inside], edges.iloc[inside:]]), edges["problem"].iloc[inside]
+    with pytest.raises(
+        ValueError, match=rf"problem '{name}' is in partition 0 and in partition 1: .* shuffle=\"problem"
+    ):
+        far.MatchMap(client=client).fit(split)
+    model = far.MatchMap(client=client, lambda_=0.1, scale="none", null=True).fit(split, shuffle="problem")
+    assert model.local_.facts_["problems"] == 12
+    with pytest.raises(ValueError, match="items of a problem are matched together"):
+        model.predict(split)
+
+
+def test_a_slow_worker_is_named(caplog: pytest.LogCaptureFixture):
+    pool = _pool._Pool(None, [], [], [], [])
+    for _ in range(_pool.AGAIN):
+        assert pool.heard([(b"a", 0.2, "one"), (b"b", 0.9, "two")]) == [b"a", b"b"]
+    assert "worker two took 0.9 s where others take 0.2 s" in caplog.text
 
 
 def _allow(failures: int, dask_scheduler: Any) -> None:
