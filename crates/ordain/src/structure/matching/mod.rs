@@ -10,6 +10,7 @@ mod frame;
 pub mod graph;
 pub mod huber_law;
 pub mod importance;
+pub mod likely;
 pub mod partial;
 pub mod places;
 pub mod pruned;
