@@ -10,7 +10,7 @@
 
 use ordain::data::{Columns, MatchSet, Problem, Truth, shape_contexts};
 use ordain::matrix::{Features, Matrix};
-use ordain::method::{MatchMap, MatchMargin, MatchPrediction, Matched, Matcher};
+use ordain::method::{Choice, MatchDecide, MatchMap, MatchMargin, MatchPrediction, Matched, Matcher};
 use ordain::metric::{Convention, Metric, SaidMatches, evaluate_matches};
 use ordain::random::Random;
 use ordain::solver::run::Watch;
@@ -131,9 +131,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             for seed in 1..=seeds {
                 let (set, splits) = house(&Path::new(&data).join("matching/cmu-house"), baseline, seed)?;
                 let training = Training { valid: Some(&splits[1]), refit: false, ..Training::new(&set, &splits[0]) };
+                // what is compared are nulls and thresholds, under the best sum of scores
+                let decide = Choice::Set(MatchDecide::Map);
                 let fitted = match method {
-                    "matchmap" => MatchMap { null: true, ..MatchMap::default() }.fit(&training, &Watch::NOBODY)?,
-                    _ => MatchMargin { null: true, ..MatchMargin::default() }.fit(&training, &Watch::NOBODY)?,
+                    "matchmap" => {
+                        MatchMap { null: true, decide, ..MatchMap::default() }.fit(&training, &Watch::NOBODY)?
+                    }
+                    _ => MatchMargin { null: true, decide, ..MatchMargin::default() }.fit(&training, &Watch::NOBODY)?,
                 };
                 let (matcher, by) = (fitted.model, "f1".parse()?);
                 let full = Matcher { null: None, ..matcher.clone() };

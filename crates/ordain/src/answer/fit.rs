@@ -2,7 +2,7 @@
 
 use super::Answers;
 use crate::data::PreferenceFacts;
-use crate::method::{Annotate, CoreFacts, Match, Rank};
+use crate::method::{Annotate, CoreFacts, DecideNotes, Match, Rank};
 use crate::task::{AutoChoice, Facts, Fitted};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -117,9 +117,12 @@ pub struct MatchFit {
     pub null: Option<f64>,
     /// What scores are divided by before they become probabilities.
     pub temperature: Option<f64>,
+    /// What the two ways to decide are worth on validation, where they were compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decisions: Option<DecideNotes>,
 }
 
 pub(super) fn matcher(fitted: &Fitted<Match>) -> MatchFit {
     let super::MatchModel { null, temperature, sums, .. } = super::inspect::matcher(fitted);
-    MatchFit { marginals: sums, null, temperature }
+    MatchFit { marginals: sums, null, temperature, decisions: fitted.facts.notes.decisions.clone() }
 }

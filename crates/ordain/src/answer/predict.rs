@@ -160,10 +160,13 @@ pub struct MatchedPair {
     pub score: f64,
     /// Its probability, of models that have them.
     pub probability: Option<f64>,
-    /// By how much the best sum of scores falls without it; nothing if nothing else is possible.
+    /// By how much the best sum of scores falls without it, or, where marginals decide, how many items fewer are expected to be matched
+    /// rightly; nothing if nothing else is possible.
     pub margin: Option<f64>,
     /// When a person should look at it: 1 for the most doubtful of its problem.
     pub check: usize,
+    /// Whether it is less likely than that one of its two items stays unmatched.
+    pub unlikely: bool,
 }
 
 /// Items without a match.
@@ -255,6 +258,7 @@ fn matched(model: &Matcher, problem: &Problem, said: &MatchPrediction, want: Wan
             probability: m.probability,
             margin: m.margin.is_finite().then_some(m.margin),
             check: m.check,
+            unlikely: m.unlikely,
         }
     };
     let names = |list: &[u32], names: &[String]| list.iter().map(|&i| names[i as usize].clone()).collect();

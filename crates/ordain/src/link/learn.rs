@@ -7,7 +7,7 @@ use crate::data::scale::Scale;
 use crate::data::transform::Transform;
 use crate::data::{MatchSet, Problem, Truth};
 use crate::error::{Error, Result};
-use crate::method::{Choice, Match, MatchMap, Matcher};
+use crate::method::{Choice, Match, MatchDecide, MatchMap, Matcher};
 use crate::metric::Convention;
 use crate::solver::run::Watch;
 use crate::task::{Fitted, Method, Model, Training};
@@ -20,9 +20,11 @@ pub(super) const HELD: u32 = 5;
 const LEAST: usize = 50;
 const MOST: usize = 600;
 
-/// What learns. Comparisons are between 0 and 1 as they are, so that nothing is transformed.
+/// What learns. Comparisons are between 0 and 1 as they are, so that nothing is transformed; links are one matching, the best by the sum of
+/// scores.
 fn method() -> MatchMap {
-    MatchMap { null: true, transform: Transform::None, ..MatchMap::default() }
+    let decide = Choice::Set(MatchDecide::Map);
+    MatchMap { null: true, transform: Transform::None, decide, ..MatchMap::default() }
 }
 
 /// Problems to learn from, and those to choose by: no known pair is on both sides.
@@ -78,6 +80,8 @@ impl Candidates<'_> {
         };
         fitted = self.again(known, &links, (&near, fitted.model.inputs.scale), watch)?.unwrap_or(fitted);
         fitted.model.null = self.null_of_all(&fitted.model, known, &near)?;
+        // it was that of another null
+        fitted.model.precision = None;
         Ok(fitted)
     }
 

@@ -233,6 +233,7 @@ impl Candidates<'_> {
             error: None,
             trees: None,
             local: None,
+            decisions: None,
         };
         let facts = Facts {
             method: "matchmap".into(),

@@ -3,7 +3,7 @@
 use super::score::{ExpansionHeader, Place};
 use super::{Opened, Stored, Tensors};
 use crate::error::Result;
-use crate::method::{Match, MatchNotes, Matcher};
+use crate::method::{Match, MatchDecide, MatchNotes, Matcher, Precision};
 use crate::structure::matching::Engine;
 use crate::task::{Facts, Inputs};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,20 @@ pub struct MatchParts {
     /// The kernel with the size of its part, of a model that has one; core edges and coefficients are tensors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expansion: Option<ExpansionHeader>,
+    /// What matchings are best for.
+    #[serde(default, skip_serializing_if = "is_map")]
+    pub decide: MatchDecide,
+    /// The least probability of a match.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least: Option<f64>,
+    /// How precise matches were on validation, by their probability.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Precision>,
+}
+
+/// Whether a model decides as those do whose files do not say.
+fn is_map(decide: &MatchDecide) -> bool {
+    *decide == MatchDecide::Map
 }
 
 /// The score of edges.
@@ -25,7 +39,13 @@ impl Stored for Match {
     type Parts = MatchParts;
 
     fn parts(model: &Matcher) -> MatchParts {
-        MatchParts { marginals: model.engine.name().into(), expansion: ExpansionHeader::of(&model.score) }
+        MatchParts {
+            marginals: model.engine.name().into(),
+            expansion: ExpansionHeader::of(&model.score),
+            decide: model.decide,
+            least: model.least,
+            precision: model.precision.clone(),
+        }
     }
 
     fn store(model: &Matcher, to: &mut Tensors) {
@@ -50,6 +70,9 @@ impl Stored for Match {
             temperature: one("temperature")?,
             engine: engine.ok_or_else(|| from.refusal.impossible())?,
             seed: facts.seed,
+            decide: parts.decide,
+            least: parts.least,
+            precision: parts.precision.clone(),
         })
     }
 }

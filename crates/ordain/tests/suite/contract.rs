@@ -7,8 +7,9 @@ use ordain::data::synthetic::{Linkage, Scenes, Synthetic};
 use ordain::data::{Columns, LabelSet, MatchSet, Missing, Problem, RankSet, Truth};
 use ordain::matrix::{Features, Matrix};
 use ordain::method::{
-    Annotate, AnyMethod, BallRank, CStar, Choice, Decide, Documents, Dorm, LabelLoss, LabelPrediction, Match, MatchMap,
-    MatchMargin, MatchMethod, MatchPrediction, Rank, RankMatch, RankMethod, RankSvm, Subset,
+    Annotate, AnyMethod, BallRank, CStar, Choice, Decide, Documents, Dorm, LabelLoss, LabelPrediction, Match,
+    MatchDecide, MatchMap, MatchMargin, MatchMethod, MatchPrediction, Operating, Rank, RankMatch, RankMethod, RankSvm,
+    Subset,
 };
 use ordain::metric::{Convention, evaluate};
 use ordain::model_file::{AnyModel, any_from_bytes, from_bytes, load, load_any, save, to_bytes};
@@ -463,6 +464,11 @@ fn models_from_before_pieces_still_load() {
     assert_eq!((labels.model.decide, labels.model.threshold), (Decide::Count, None));
     let problem = &matchings(&matches, &registers(true, 25))[0];
     close(problem.probabilities.as_ref().unwrap(), &MATCHMAP_BEFORE);
+    // they decide as they did, and what they do not know is said
+    let mut matcher = matches.model;
+    assert_eq!((matcher.decide, matcher.least, &matcher.precision), (MatchDecide::Map, None, &None));
+    let refused = matcher.operate(&Operating { precision: Some(0.9), ..Operating::default() }).unwrap_err();
+    assert!(refused.to_string().contains("knows how precise its matches are"), "{refused}");
 }
 
 /// A line for each annotator, in the settings that differ in kind.
@@ -721,7 +727,7 @@ fn items_without_labels_are_refused() {
 }
 
 /// A line for each matcher, in the settings that differ in kind.
-const MATCHERS: [&str; 12] = [
+const MATCHERS: [&str; 13] = [
     "matchmap",
     "matchmap[scale=none,lambda=0.01]",
     "matchmap[scale=query,lambda=0.1,marginals=exact]",
@@ -734,6 +740,7 @@ const MATCHERS: [&str; 12] = [
     "matchmargin[scale=query,c=10,max_iter=20]",
     "matchmap[kernel=rbf,scale=none,lambda=0.01,gamma=1]",
     "matchmargin[kernel=laplace,scale=global,lambda=0.1,gamma=0.3,max_iter=20]",
+    "matchmap[scale=none,lambda=0.01,decide=marginals]",
 ];
 
 /// The lines, with nulls and without.
@@ -1024,6 +1031,7 @@ fn values(method: &str, setting: &str) -> &'static [&'static str] {
             "x=y; blue sky ;z",
         ],
         "core_by" => &["joint", "rest"],
+        "decide" if matches => &["auto", "map", "marginals", "hamming"],
         "decide" => &["f1", "hamming", "count", "threshold"],
         "marginals" => &["auto", "exact", "pruned", "bethe", "sinkhorn", "huber-law", "deepar", "importance", "chain"],
         "hidden" => &["0", "1", "10", "1000", "1001"],

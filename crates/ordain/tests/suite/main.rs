@@ -31,6 +31,7 @@ mod lists;
 mod match_metrics;
 mod matching_bounds;
 mod matching_data;
+mod matching_decisions;
 mod matching_samplers;
 mod matching_training;
 mod metrics;

@@ -2,6 +2,7 @@
 
 use crate::data::scale::Scale;
 use crate::error::Result;
+use crate::method::matching::decide::Unseen;
 use crate::method::matching::search::{Learner, Made, Search, cases_of};
 use crate::method::matching::shards::By;
 use crate::method::matching::temperature::fit_temperature;
@@ -34,7 +35,7 @@ pub(super) fn added<L: Learner>(
         Some(trees) if made.outcome.report.stop != Stop::Interrupted => {
             Boosting { search, trees }.fit(made, train, valid)
         }
-        _ => Ok(search.fitted(made)),
+        _ => search.fitted(made),
     }
 }
 
@@ -159,14 +160,15 @@ impl<L: Learner> Boosting<'_, L> {
             }
         }
         drop((courses, bins));
-        let Some((leaves, boosted)) = best else { return Ok(search.fitted(made)) };
+        let Some((leaves, boosted)) = best else { return search.fitted(made) };
         let gain = paired(&boosted.worth);
         let kept = trees.scorer != Scorer::Auto || gain.is_some_and(|(gain, error)| gain > error);
         let rounds = if kept { boosted.forest.trees() } else { 0 };
         if kept {
             let last = lessons.pop();
             let null = search.learner.null().then_some(last.as_ref().map_or(0.0, |last| last.null));
-            made.outcome.matcher = self.grown(&made.outcome.matcher, &boosted, null, (&lessons, &held))?;
+            (made.outcome.matcher, made.unseen) =
+                self.grown(&made.outcome.matcher, &boosted, null, (&lessons, &held))?;
             made.outcome.report = boosted.report;
             made.units = units;
         } else if boosted.report.stop == Stop::Interrupted {
@@ -178,7 +180,7 @@ impl<L: Learner> Boosting<'_, L> {
             made.chosen.get_or_insert_with(|| Chosen::new(nll, &data.convention, known, vec![]));
             made.refit = data.refit;
         }
-        let mut fitted = search.fitted(made);
+        let mut fitted = search.fitted(made)?;
         let scorer = match (trees.starts_linear(), kept) {
             (_, false) => "linear",
             (true, true) => "linear+trees",
@@ -199,14 +201,14 @@ impl<L: Learner> Boosting<'_, L> {
         Ok(fitted)
     }
 
-    /// The matcher with trees; null and temperature by the scores of held-out problems.
+    /// The matcher with trees; null and temperature by the scores of held-out problems, which it comes with.
     fn grown(
         &self,
         linear: &Matcher,
         boosted: &Boosted,
         null: Option<f64>,
         (lessons, held): (&[Lesson], &[Vec<Case>]),
-    ) -> Result<Matcher> {
+    ) -> Result<(Matcher, Option<Unseen>)> {
         let (search, trees) = (self.search, self.trees);
         let set = search.data.set;
         let mut matcher = linear.clone();
@@ -234,22 +236,24 @@ impl<L: Learner> Boosting<'_, L> {
             }
         }
         if units.is_empty() {
-            return Ok(matcher);
+            return Ok((matcher, None));
         }
         let shift = search.shift_of(&matcher, (&units, &scores), search.by)?;
         matcher.null = matcher.null.map(|null| null + shift);
         if matcher.temperature.is_some() {
             let null = matcher.null.unwrap_or(0.0);
             let tables: Vec<Vec<f64>> = scores
-                .into_iter()
+                .iter()
                 .zip(&cases)
-                .map(|(mut s, case)| {
-                    s.resize(case.graph.table(), null);
-                    s
+                .map(|(s, case)| {
+                    let mut table = s.clone();
+                    table.resize(case.graph.table(), null);
+                    table
                 })
                 .collect();
             matcher.temperature = Some(fit_temperature(&cases, &tables)?);
         }
-        Ok(matcher)
+        let unseen = Unseen { units, scores, null: matcher.null, temperature: matcher.temperature };
+        Ok((matcher, Some(unseen)))
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::kernel::Form;
+use crate::method::matching::decide::Unseen;
 use crate::method::matching::matcher::Matcher;
 use crate::method::matching::search::{Learner, Made, Outcome, PATIENCE, Search, Start, cases_of, crowd};
 use crate::method::matching::space::{Space, Spec};
@@ -151,17 +152,25 @@ impl<'a, L: Learner> Crossed<'a, L> {
         Ok(level.evaluate_scored(self.search.data.set, &self.units, &trial.scores, &[nll])?.mean(0))
     }
 
-    /// By how much the null of a fit on all of the problems is to move, and its temperature. Nothing where somebody stops it.
-    pub(super) fn moved(&self, spec: Spec, lambda: f64) -> Result<Option<(f64, Option<f64>)>> {
+    /// By how much the null of a fit on all of the problems is to move, its temperature, and what they follow from. Nothing where somebody stops it.
+    pub(super) fn moved(&self, spec: Spec, lambda: f64) -> Result<Option<(f64, Option<f64>, Unseen)>> {
         let spaces = self.spaces(spec)?;
         // from zero: a start that has seen what is held out would be a hint
         let mut from: Vec<Option<Start>> = spaces.iter().map(|_| None).collect();
         match self.trial(&spaces, lambda, &mut from, false) {
             Err(Error::Interrupted) => Ok(None),
             Ok(trial) if trial.stopped => Ok(None),
-            Ok(trial) => Ok(Some((trial.shift, trial.temperature))),
+            Ok(trial) => {
+                let unseen = self.unseen(&trial.first, trial.scores, trial.shift, trial.temperature);
+                Ok(Some((trial.shift, trial.temperature, unseen)))
+            }
             Err(other) => Err(other),
         }
+    }
+
+    /// What the fits of a trial say of the problems that they have not seen.
+    fn unseen(&self, first: &Outcome, scores: Vec<Vec<f64>>, shift: f64, temperature: Option<f64>) -> Unseen {
+        Unseen { units: self.units.clone(), scores, null: first.matcher.null.map(|_| shift), temperature }
     }
 
     /// The choice of scaling, kernel and λ, and the fit at what was chosen.
@@ -234,7 +243,8 @@ impl<'a, L: Learner> Crossed<'a, L> {
                 }
             }
         }
-        let (Trial { shift, temperature, mut first, .. }, spec, lambda) = trials.swap_remove(taken);
+        let (Trial { scores, shift, temperature, mut first, .. }, spec, lambda) = trials.swap_remove(taken);
+        let unseen = self.unseen(&first, scores, shift, temperature);
         let chosen = choices.open().then(|| Chosen {
             parts: Some(self.parts.len()),
             ..Chosen::new(search.by, &data.convention, self.units.len(), tried)
@@ -253,19 +263,19 @@ impl<'a, L: Learner> Crossed<'a, L> {
                 Ok(last) if last.report.stop == Stop::Interrupted => {}
                 Ok(mut last) => {
                     finish(&mut last);
-                    return Ok(search.made(&units, last, chosen, data.refit));
+                    return Ok(search.made(&units, last, chosen, data.refit).with(unseen));
                 }
                 Err(other) => return Err(other),
             }
         }
         finish(&mut first);
         first.report.stop = Stop::Interrupted;
-        Ok(search.made(&self.parts[0].train, first, chosen, false))
+        Ok(search.made(&self.parts[0].train, first, chosen, false).with(unseen))
     }
 }
 
 /// The standard error of the difference of two ratios of sums over the same problems, by what each problem adds to it.
-fn apart(a: &[(f64, f64)], b: &[(f64, f64)]) -> f64 {
+pub(super) fn apart(a: &[(f64, f64)], b: &[(f64, f64)]) -> f64 {
     let influence = |all: &[(f64, f64)]| -> Vec<f64> {
         let (over, under) = all.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         let (ratio, under) = if under > 0.0 { (over / under, under) } else { (0.0, 1.0) };

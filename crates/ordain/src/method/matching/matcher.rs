@@ -3,6 +3,8 @@
 use crate::data::scale::{Scale, Scaling};
 use crate::data::{Filled, MatchSet, Problem, Truth};
 use crate::error::{Error, Result};
+use crate::method::matching::decide::{DecideNotes, MatchDecide};
+use crate::method::matching::precision::{Precision, Reached};
 use crate::method::{Match, Positive, TreeNotes};
 use crate::metric::{Convention, Evaluation, Metric, SaidMatches, evaluate_matches};
 use crate::score::{Contribution, Score, with_values};
@@ -11,14 +13,14 @@ use crate::scorer::rows;
 use crate::structure::matching::best::{self, best, forbidden};
 use crate::structure::matching::engine;
 use crate::structure::matching::graph::Graph;
-use crate::structure::matching::{Accuracy, Engine, Sum, ties};
+use crate::structure::matching::{Accuracy, Engine, Sum, likely, ties};
 use crate::task::{Inputs, Model, Ready};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 
-/// Scores edges, and matches the two sides so that the sum of scores is largest.
+/// Scores edges, and matches the two sides so that the sum of scores is largest, or the most items are expected to be matched rightly.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matcher {
     /// What it needs to read a row.
@@ -33,6 +35,23 @@ pub struct Matcher {
     pub engine: Engine,
     /// The seed of samples, where probabilities are found by drawing them.
     pub seed: u64,
+    /// What the matching is best for.
+    pub decide: MatchDecide,
+    /// The least probability of a match: less likely ones are dropped, and their items stay unmatched.
+    pub least: Option<f64>,
+    /// How precise matches of problems were that the fit had not seen, by their probability; nothing where there were none.
+    pub precision: Option<Precision>,
+}
+
+/// How a matcher is to answer where that is not what it was fitted for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Operating {
+    /// What the matching is best for.
+    pub decide: Option<MatchDecide>,
+    /// The least probability of a match.
+    pub min_probability: Option<f64>,
+    /// The share of matches that are to be right, by what is known of validation.
+    pub precision: Option<f64>,
 }
 
 /// One match.
@@ -44,10 +63,13 @@ pub struct Matched {
     pub score: f64,
     /// How likely it is, of models that know.
     pub probability: Option<f64>,
-    /// By how much the best sum of scores falls without this edge; infinite where nothing else is possible.
+    /// By how much the best sum falls without this edge, of scores, or of what edges are worth where marginals decide; infinite where nothing
+    /// else is possible.
     pub margin: f64,
     /// When a person should look at it: 1 for the most doubtful of its problem.
     pub check: usize,
+    /// Whether it is less likely than that one of its two items stays unmatched; never of a model without nulls or without probabilities.
+    pub unlikely: bool,
 }
 
 /// What a matcher says of one problem.
@@ -115,6 +137,9 @@ impl Model<Match> for Matcher {
     fn check(&self) -> Result<()> {
         let right = self.score.fits(self.inputs.columns.names.len())
             && self.temperature.is_none_or(|t| Positive::new(t).is_ok())
+            && self.can_decide(self.decide).is_ok()
+            && self.least.is_none_or(|least| (0.0..=1.0).contains(&least) && self.temperature.is_some())
+            && self.precision.as_ref().is_none_or(Precision::fits)
             && self.inputs.fits();
         match right {
             true => Ok(()),
@@ -145,7 +170,96 @@ impl Matcher {
     /// ```
     pub fn unlearned(set: &MatchSet, weights: Vec<f64>) -> Self {
         let inputs = Inputs::new(&set.columns, &Filled::default(), Scale::None, None);
-        Self { inputs, score: Score::Linear(weights), null: None, temperature: None, engine: Engine::Auto, seed: 0 }
+        Self::scored(inputs, Score::Linear(weights))
+    }
+
+    /// A matcher of scores alone: all of the lesser side matched by the best sum, no probabilities.
+    pub(in crate::method) fn scored(inputs: Inputs, score: Score) -> Self {
+        Self {
+            inputs,
+            score,
+            null: None,
+            temperature: None,
+            engine: Engine::Auto,
+            seed: 0,
+            decide: MatchDecide::Map,
+            least: None,
+            precision: None,
+        }
+    }
+
+    /// Refuses what this model cannot decide by: without a temperature there are no marginals.
+    pub fn can_decide(&self, decide: MatchDecide) -> Result<()> {
+        match decide == MatchDecide::Marginals && self.temperature.is_none() {
+            true => Err(Error::Setting {
+                name: "decide".into(),
+                expected: "map of this model: marginals are probabilities, and it was fitted with calibrate=false"
+                    .into(),
+                found: decide.name().into(),
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// Makes the model answer in another way than it was fitted for. A precision becomes the least probability with which the matches of
+    /// validation reached it, which is returned.
+    ///
+    /// ```
+    /// use ordain::{data::synthetic::Linkage, method::{MatchMap, Operating}, solver::run::Watch, task::{Method, Model, Training}};
+    /// let set = Linkage::default().make();
+    /// let fitted = MatchMap { null: true, ..MatchMap::default() }.fit(&Training::new(&set, &set.all()), &Watch::NOBODY)?;
+    /// let mut model = fitted.model;
+    /// let count = |model: &ordain::method::Matcher| -> ordain::Result<usize> {
+    ///     let said = model.predict(&model.prepare(&set)?, &set.all())?;
+    ///     Ok(said.iter().map(|one| one.matches.len()).sum())
+    /// };
+    /// let all = count(&model)?;
+    /// model.operate(&Operating { min_probability: Some(0.9), ..Operating::default() })?;
+    /// assert!(count(&model)? < all);
+    /// # Ok::<(), ordain::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Setting`] for what the model has no probabilities for, or no validation, and for a precision that no probability reaches there.
+    pub fn operate(&mut self, how: &Operating) -> Result<Option<Reached>> {
+        let refuse = |name: &str, expected: &str, found: String| {
+            Err(Error::Setting { name: name.into(), expected: expected.into(), found })
+        };
+        let fitted_for = self.decide;
+        if let Some(decide) = how.decide {
+            self.can_decide(decide)?;
+            self.decide = decide;
+        }
+        let named = [("min_probability", how.min_probability), ("precision", how.precision)];
+        if let (Some((name, Some(x))), None) = (named.iter().find(|(_, x)| x.is_some()), self.temperature) {
+            return refuse(name, "a model with probabilities: fit it with calibrate=true", x.to_string());
+        }
+        if let Some(least) = how.min_probability {
+            if !(0.0..=1.0).contains(&least) {
+                return refuse("min_probability", "a probability from 0 to 1", least.to_string());
+            }
+            self.least = Some(least);
+        }
+        let Some(precision) = how.precision else { return Ok(None) };
+        if how.min_probability.is_some() {
+            return refuse("precision", "this or min_probability", "both".into());
+        }
+        let Some(known) = &self.precision else {
+            return refuse(
+                "precision",
+                "a model that knows how precise its matches are: fit it by this version with problems to choose on (lambda=auto, or calibrate=true of matchmargin, on 5 problems or more), or give a least probability",
+                precision.to_string(),
+            );
+        };
+        if self.decide != fitted_for {
+            let expected =
+                format!("decide={} with it, by which the precision of validation was found", fitted_for.name());
+            return refuse("precision", &expected, format!("decide={}", self.decide.name()));
+        }
+        let reached = known.threshold(precision)?;
+        self.least = Some(reached.least);
+        Ok(Some(reached))
     }
 
     /// Refuses scores of the edges of problem `p` that are not finite, and those that are not once they are divided by the temperature: the one place
@@ -170,12 +284,13 @@ impl Matcher {
 
     /// What the model says of some problems.
     ///
-    /// The best matching of each, and if the model has a temperature the probability of every edge. In parallel over problems.
+    /// The best matching of each, as [`Self::decide`] has it, and if the model has a temperature the probability of every edge. In parallel
+    /// over problems.
     ///
     /// # Errors
     ///
     /// [`Error::Data`] naming the problem and the item if forbidden edges leave no matching;
-    /// [`Error::Score`] naming the first edge whose score is not finite.
+    /// [`Error::Score`] naming the first edge whose score is not finite; [`Error::Setting`] if marginals are to decide and there are none.
     pub fn predict(&self, on: &Ready<'_, Match>, units: &[u32]) -> Result<Vec<MatchPrediction>> {
         self.answer(on, units, true)
     }
@@ -208,6 +323,7 @@ impl Matcher {
         score: &(dyn Fn(&mut rows::Work, usize, &mut [f64]) + Sync),
         margins: bool,
     ) -> Result<Vec<MatchPrediction>> {
+        self.can_decide(self.decide)?;
         (0..units.len())
             .into_par_iter()
             .map_init(Default::default, |work: &mut (rows::Work, best::Work, engine::Work), n| {
@@ -232,13 +348,6 @@ impl Matcher {
         with_margins: bool,
         (best_work, work): (&mut best::Work, &mut engine::Work),
     ) -> Result<MatchPrediction> {
-        let found = best(graph, &s, best_work)?;
-        let ties = ties::shares(graph, &s, &found, work)?;
-        let found: Vec<u32> = found.edges.to_vec();
-        let mut margins = vec![f64::INFINITY; found.len()];
-        if with_margins {
-            forbidden(graph, &s, best_work, &mut margins)?;
-        }
         let (mut sum, mut probabilities, mut nll) = (None, None, None);
         if let Some(t) = self.temperature {
             let warm: Vec<f64> = s.iter().map(|s| s / t).collect();
@@ -251,15 +360,38 @@ impl Matcher {
             }
             (sum, probabilities) = (Some(made), Some(marginals));
         }
+        let worth = probabilities.as_ref().filter(|_| self.decide == MatchDecide::Marginals).map(|marginals| {
+            let mut worth = vec![0.0; graph.table()];
+            likely::worth(graph, marginals, &mut worth);
+            worth
+        });
+        let worth = worth.as_deref().unwrap_or(&s);
+        let found = best(graph, worth, best_work)?;
+        let mut ties = ties::shares(graph, worth, &found, work)?;
+        let found: Vec<u32> = found.edges.to_vec();
+        let mut margins = vec![f64::INFINITY; found.len()];
+        if with_margins {
+            forbidden(graph, worth, best_work, &mut margins)?;
+        }
+        let chance = |edge: u32| probabilities.as_ref().map(|p| p[edge as usize]);
+        let kept = |edge: u32| self.least.is_none_or(|least| chance(edge).is_some_and(|p| p >= least));
+        let unlikely = |edge: u32| {
+            let (i, j) = graph.ends(edge as usize);
+            let stays = |all: &Vec<f64>| graph.left_null(all, i).max(graph.right_null(all, j));
+            probabilities.as_ref().is_some_and(|all| all[edge as usize] < stays(all))
+        };
+        ties.retain(|(edge, _)| kept(*edge));
         let mut matches: Vec<Matched> = found
             .iter()
             .zip(margins)
+            .filter(|(edge, _)| kept(**edge))
             .map(|(&edge, margin)| Matched {
                 edge,
                 score: s[edge as usize],
-                probability: probabilities.as_ref().map(|p| p[edge as usize]),
+                probability: chance(edge),
                 margin,
                 check: 0,
+                unlikely: unlikely(edge),
             })
             .collect();
         let mut order: Vec<usize> = (0..matches.len()).collect();
@@ -301,13 +433,24 @@ impl Matcher {
     ) -> Result<Evaluation> {
         let plain = self.plain();
         let model = if metrics.iter().any(|metric| metric.of_probabilities()) { self } else { &plain };
-        let score = |_: &mut rows::Work, n: usize, s: &mut [f64]| s.copy_from_slice(&scores[n]);
-        evaluate_said(set, units, &model.answer_by(set, units, &score, false)?, metrics)
+        evaluate_said(set, units, &model.said_of(set, units, scores)?, metrics)
     }
 
-    /// The same matcher without probabilities, which cost more than the best matching does.
+    /// What the model says of problems whose edges have these scores, without margins.
+    pub(in crate::method) fn said_of(
+        &self,
+        set: &MatchSet,
+        units: &[u32],
+        scores: &[Vec<f64>],
+    ) -> Result<Vec<MatchPrediction>> {
+        let score = |_: &mut rows::Work, n: usize, s: &mut [f64]| s.copy_from_slice(&scores[n]);
+        self.answer_by(set, units, &score, false)
+    }
+
+    /// The same matcher without probabilities, which cost more than the best matching does; as it is, where its matches follow from them.
     pub fn plain(&self) -> Self {
-        Self { temperature: None, ..self.clone() }
+        let needed = self.decide == MatchDecide::Marginals || self.least.is_some();
+        Self { temperature: self.temperature.filter(|_| needed), ..self.clone() }
     }
 
     /// What each feature adds to the score of one edge of problem `p` over another; the largest first.
@@ -433,6 +576,9 @@ pub struct MatchNotes {
     /// How many small problems, around items of which something is known, stand for problems that are too large to be summed, if any are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local: Option<usize>,
+    /// What the two ways to decide are worth on problems that the fit had not seen, where they were compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decisions: Option<DecideNotes>,
 }
 
 /// How sums over matchings were found, and the worst of their accuracies.

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::kernel::Form;
 use crate::matrix::dot;
 use crate::method::kernels::KernelChoice;
+use crate::method::matching::decide::{self, DECIDE, MatchDecide};
 use crate::method::matching::matcher::Sums;
 use crate::method::matching::search::{self, Learner, MatchChoices, Solved, Stage, Start};
 use crate::method::matching::shards::{By, There};
@@ -83,6 +84,8 @@ pub struct MatchMap {
     pub marginals: Engine,
     /// Whether items may stay unmatched.
     pub null: bool,
+    /// What the matching is best for.
+    pub decide: Choice<MatchDecide>,
     /// The most steps of one fit.
     pub max_iter: usize,
     /// Where a fit stops: the gradient relative to the one at zero.
@@ -100,6 +103,7 @@ impl Default for MatchMap {
             kernel: KernelChoice::new(Form::Linear),
             marginals: Engine::Auto,
             null: false,
+            decide: Choice::Auto,
             max_iter: 200,
             tol: Positive(1e-4),
             trees: Trees::default(),
@@ -124,6 +128,7 @@ impl MatchMap {
             help: "how probabilities are found: auto by size (the result says how, and how near they are); exact up to 22 items of the lesser side (18 with null), pruned with a certificate, bethe and sinkhorn quick and approximate, the others by samples",
         },
         search::NULL,
+        DECIDE,
         steps("200", "the most steps of one fit"),
         accuracy("1e-4", "where a fit stops: the gradient relative to the one at zero"),
         Trees::SETTINGS[0],
@@ -220,6 +225,7 @@ impl Method<Match> for MatchMap {
         match name {
             "marginals" => Some(self.marginals.name().into()),
             "null" => Some(self.null.to_string()),
+            "decide" => Some(decide::written(self.decide)),
             "kernel" | "gamma" | "degree" | "coef0" => self.kernel.get(name),
             _ => self
                 .trees
@@ -240,6 +246,7 @@ impl Method<Match> for MatchMap {
         }
         match name {
             "null" => self.null = one_of("null", value, &SWITCH)?,
+            "decide" => self.decide = decide::typed(value)?,
             "kernel" | "gamma" | "degree" | "coef0" => search::set_kernel(name, value, &mut self.kernel)?,
             _ => {
                 let known: Vec<(&str, Engine)> = Engine::ALL.iter().map(|&engine| (engine.name(), engine)).collect();
@@ -318,6 +325,7 @@ impl Learner for MatchMap {
             growth: 0,
             calibrate: None,
             kernel: self.kernel,
+            decide: self.decide,
         }
     }
 

@@ -5,9 +5,10 @@ use crate::data::transform::Transform;
 use crate::error::Result;
 use crate::kernel::Form;
 use crate::method::kernels::KernelChoice;
+use crate::method::matching::decide::{self, DECIDE, MatchDecide};
 use crate::method::matching::matcher::Sums;
 use crate::method::matching::search::{self, Learner, MatchChoices, Solved, Stage, Start};
-use crate::method::settings::{self, Common, SWITCH, TRANSFORM, above_0, accuracy, one_of, ridge, steps};
+use crate::method::settings::{self, Common, SWITCH, TRANSFORM, above_0, accuracy, one_of, ridge, serves, steps};
 use crate::method::{Choice, Match, Positive};
 use crate::risk::Empirical;
 use crate::solver::bundle::Bundle;
@@ -47,6 +48,8 @@ pub struct MatchMargin {
     pub kernel: KernelChoice,
     /// Whether items may stay unmatched.
     pub null: bool,
+    /// What the matching is best for.
+    pub decide: Choice<MatchDecide>,
     /// Whether a temperature is fitted.
     pub calibrate: bool,
     /// The most steps of one fit.
@@ -63,6 +66,7 @@ impl Default for MatchMargin {
             lambda: Choice::Auto,
             kernel: KernelChoice::new(Form::Linear),
             null: false,
+            decide: Choice::Auto,
             calibrate: true,
             max_iter: 500,
             tol: Positive(1e-2),
@@ -81,6 +85,7 @@ impl MatchMargin {
         search::SHAPE[1],
         search::SHAPE[2],
         search::NULL,
+        DECIDE,
         Setting {
             name: "calibrate",
             range: "true, false",
@@ -113,6 +118,7 @@ impl Method<Match> for MatchMargin {
         match name {
             "calibrate" => Some(self.calibrate.to_string()),
             "null" => Some(self.null.to_string()),
+            "decide" => Some(decide::written(self.decide)),
             "kernel" | "gamma" | "degree" | "coef0" => self.kernel.get(name),
             _ => settings::common(name, self.transform, &self.scale, &self.lambda, self.max_iter, self.tol),
         }
@@ -127,6 +133,7 @@ impl Method<Match> for MatchMargin {
         }
         match name {
             "null" => self.null = one_of("null", value, &SWITCH)?,
+            "decide" => self.decide = decide::typed(value)?,
             "kernel" | "gamma" | "degree" | "coef0" => search::set_kernel(name, value, &mut self.kernel)?,
             _ => self.calibrate = one_of("calibrate", value, &SWITCH)?,
         }
@@ -136,6 +143,8 @@ impl Method<Match> for MatchMargin {
     /// Refuses settings that no text could have given.
     fn check(&self) -> Result<()> {
         above_0("max_iter", self.max_iter)?;
+        let marginals = self.decide == Choice::Set(MatchDecide::Marginals);
+        serves("decide", marginals, self.calibrate, "calibrate=true, which gives probabilities,", "calibrate=false")?;
         self.kernel.check()
     }
 
@@ -166,6 +175,7 @@ impl Learner for MatchMargin {
             growth: 2,
             calibrate: Some(self.calibrate),
             kernel: self.kernel,
+            decide: self.decide,
         }
     }
 

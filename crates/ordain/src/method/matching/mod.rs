@@ -2,10 +2,12 @@
 
 mod boosting;
 mod crossed;
+mod decide;
 pub(crate) mod local;
 pub mod matcher;
 pub mod matchmap;
 pub mod matchmargin;
+mod precision;
 pub(super) mod search;
 mod shards;
 mod space;
@@ -18,9 +20,11 @@ use crate::task::{Methods, Task, Words};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-pub use matcher::{MatchNotes, MatchPrediction, Matched, Matcher, Sums};
+pub use decide::{DecideNotes, MatchDecide};
+pub use matcher::{MatchNotes, MatchPrediction, Matched, Matcher, Operating, Sums};
 pub use matchmap::MatchMap;
 pub use matchmargin::MatchMargin;
+pub use precision::{Precision, PrecisionBin, Reached};
 pub use shards::{ProblemShard, fit_problem_shards};
 
 /// The task of matching: two sides with candidate edges to a one-to-one matching.

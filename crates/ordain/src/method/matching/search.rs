@@ -8,6 +8,7 @@ use crate::kernel::Form;
 use crate::method::kernels::{KernelBy, KernelChoice, Shape};
 use crate::method::matching::boosting;
 use crate::method::matching::crossed::{self, Crossed};
+use crate::method::matching::decide::{self, MatchDecide, Unseen};
 use crate::method::matching::local::Local;
 use crate::method::matching::matcher::{MatchNotes, Matcher, Sums, graph_of, named, tells};
 use crate::method::matching::shards::{Far, There};
@@ -108,6 +109,8 @@ pub(in crate::method) struct MatchChoices {
     pub(in crate::method) calibrate: Option<bool>,
     /// What edges are scored by.
     pub(in crate::method) kernel: KernelChoice,
+    /// What matchings are best for; it needs no problems held out, but is chosen on those that are.
+    pub(in crate::method) decide: Choice<MatchDecide>,
 }
 
 impl MatchChoices {
@@ -129,6 +132,9 @@ impl MatchChoices {
         let lambda = if let Choice::Set(lambda) = self.lambda { lambda.get().into() } else { "auto".into() };
         let mut asked = Map::from_iter([("scale".into(), scale.into()), ("lambda".into(), lambda)]);
         asked.append(&mut self.kernel.asked());
+        if let Choice::Set(decide) = self.decide {
+            asked.insert("decide".into(), decide.name().into());
+        }
         asked
     }
 
@@ -404,7 +410,13 @@ fn fit_on<L: Learner>(
         let scores = search.scores(&outcome.matcher, &all)?;
         outcome.matcher.temperature = search.temperature(&outcome, &scores, &cases)?;
     }
-    boosting::added(&search, search.made(&all, outcome, None, false), &all, &[])
+    let mut made = search.made(&all, outcome, None, false);
+    if !valid.is_empty() {
+        // given although nothing is to be chosen by them
+        let unseen = search.unseen(&made.outcome.matcher, &valid)?;
+        made = made.with(unseen);
+    }
+    boosting::added(&search, made, &all, &[])
 }
 
 /// Problems with what is right of them; names the problem of which no matching agrees.
@@ -449,6 +461,14 @@ pub(super) struct Made {
     pub(super) outcome: Outcome,
     pub(super) chosen: Option<Chosen>,
     pub(super) refit: bool,
+    /// What fits like it say of problems that they have not seen, if there are any.
+    pub(super) unseen: Option<Unseen>,
+}
+
+impl Made {
+    pub(super) fn with(self, unseen: Unseen) -> Self {
+        Self { unseen: Some(unseen), ..self }
+    }
 }
 
 impl<L: Learner> Search<'_, L> {
@@ -557,8 +577,9 @@ impl<L: Learner> Search<'_, L> {
         }
         let Some((.., mut outcome)) = best else { return Err(refused.unwrap_or(Error::Interrupted)) };
         let (spec, mut shift) = (outcome.spec, outcome.shift);
-        let scores = self.scores(&outcome.matcher, valid)?;
-        outcome.matcher.temperature = self.temperature(&outcome, &scores, &held)?;
+        let mut unseen = self.unseen(&outcome.matcher, valid)?;
+        unseen.temperature = self.temperature(&outcome, &unseen.scores, &held)?;
+        outcome.matcher.temperature = unseen.temperature;
         let chosen = self.choices.open().then(|| Chosen::new(by, &self.data.convention, valid.len(), tried));
         if !self.data.refit && !self.watch.stopped() {
             let temperature = outcome.matcher.temperature;
@@ -576,7 +597,7 @@ impl<L: Learner> Search<'_, L> {
             outcome.report.stop = Stop::Interrupted;
         }
         if !self.data.refit || self.watch.stopped() {
-            return Ok(self.made(train, outcome, chosen, false));
+            return Ok(self.made(train, outcome, chosen, false).with(unseen));
         }
         (self.watch.tell)(0.95, "fitting on training and validation");
         let both = both(train, valid);
@@ -587,31 +608,34 @@ impl<L: Learner> Search<'_, L> {
         let mut last = match self.fit_one((&both, &cases), &space, outcome.lambda, start, false) {
             Err(Error::Interrupted) => {
                 outcome.report.stop = Stop::Interrupted;
-                return Ok(self.made(train, outcome, chosen, false));
+                return Ok(self.made(train, outcome, chosen, false).with(unseen));
             }
             other => other?,
         };
         let mut temperature = outcome.matcher.temperature;
-        if own && self.learner.null() && crossed::matches(&held) < crossed::SOME {
-            let moved = Crossed::new(self, &both)?.moved(spec, outcome.lambda)?;
-            (shift, temperature) = moved.unwrap_or((shift, temperature));
+        if own
+            && self.learner.null()
+            && crossed::matches(&held) < crossed::SOME
+            && let Some(moved) = Crossed::new(self, &both)?.moved(spec, outcome.lambda)?
+        {
+            (shift, temperature, unseen) = moved;
         }
         last.move_null(shift);
         last.matcher.temperature = temperature;
-        Ok(self.made(&both, last, chosen, true))
+        Ok(self.made(&both, last, chosen, true).with(unseen))
+    }
+
+    /// What a matcher says of problems that its fit has not seen.
+    fn unseen(&self, matcher: &Matcher, units: &[u32]) -> Result<Unseen> {
+        let scores = self.scores(matcher, units)?;
+        Ok(Unseen { units: units.to_vec(), scores, null: matcher.null, temperature: matcher.temperature })
     }
 
     /// A matcher without anything learned.
     fn bare(&self) -> Made {
         let (set, data) = (self.data.set, self.data);
-        let matcher = Matcher {
-            score: Score::Linear(vec![]),
-            null: self.learner.null().then_some(0.0),
-            temperature: self.choices.calibrate.is_none().then_some(1.0),
-            engine: self.learner.engine(),
-            inputs: Inputs::new(&set.columns, &data.filled, Scale::None, None),
-            seed: data.seed,
-        };
+        let inputs = Inputs::new(&set.columns, &data.filled, Scale::None, None);
+        let matcher = self.matcher(inputs, Score::Linear(vec![]), self.learner.null().then_some(0.0));
         let report =
             Report { iterations: 0, objective: 0.0, gradient: 0.0, gap: None, rounds: None, stop: Stop::Rounds };
         let (spec, sums) = (Spec { scale: Scale::None, kernel: None }, Sums::default());
@@ -619,8 +643,19 @@ impl<L: Learner> Search<'_, L> {
         self.made(&[], outcome, None, false)
     }
 
+    /// A matcher with these scores, as a fit gives it.
+    fn matcher(&self, inputs: Inputs, score: Score, null: Option<f64>) -> Matcher {
+        Matcher {
+            null,
+            temperature: self.choices.calibrate.is_none().then_some(1.0),
+            engine: self.learner.engine(),
+            seed: self.data.seed,
+            ..Matcher::scored(inputs, score)
+        }
+    }
+
     pub(super) fn made(&self, units: &[u32], outcome: Outcome, chosen: Option<Chosen>, refit: bool) -> Made {
-        Made { units: units.to_vec(), outcome, chosen, refit }
+        Made { units: units.to_vec(), outcome, chosen, refit, unseen: None }
     }
 
     /// By how much the null is to move for the best measure of some problems. The loss of a fit is not the measure that people read, and how many
@@ -684,14 +719,9 @@ impl<L: Learner> Search<'_, L> {
         let stage = Stage { scorer: &edges, cases, lambda, seed: data.seed, choosing, signs: &signs, there };
         let Solved { theta, at_zero, report, sums } = self.learner.solve(&stage, from, self.watch)?;
         let d = space.dim(set);
-        let matcher = Matcher {
-            score: space.score(&theta[..d]),
-            null: self.learner.null().then(|| NULL_UNIT * theta[d]),
-            temperature: self.choices.calibrate.is_none().then_some(1.0),
-            engine: self.learner.engine(),
-            inputs: Inputs::new(&set.columns, &data.filled, space.spec.scale, space.scaling.global()),
-            seed: data.seed,
-        };
+        let null = self.learner.null().then(|| NULL_UNIT * theta[d]);
+        let inputs = Inputs::new(&set.columns, &data.filled, space.spec.scale, space.scaling.global());
+        let matcher = self.matcher(inputs, space.score(&theta[..d]), null);
         Ok(Outcome { matcher, spec: space.spec, theta, at_zero, lambda, shift: 0.0, report, sums })
     }
 
@@ -712,28 +742,34 @@ impl<L: Learner> Search<'_, L> {
         fit_temperature(cases, &all).map(Some)
     }
 
-    pub(super) fn fitted(&self, made: Made) -> Fitted<Match> {
-        let Made { units, outcome, chosen, refit } = made;
+    pub(super) fn fitted(&self, made: Made) -> Result<Fitted<Match>> {
+        let Made { units, mut outcome, chosen, refit, unseen } = made;
         let (set, learner) = (self.data.set, self.learner);
         let mut settings = learner.used();
         settings.append(&mut outcome.spec.settings(outcome.lambda, self.choices.kernels()));
         let count = |right: &dyn Fn(u32) -> bool| units.iter().filter(|&&p| right(p)).count();
+        let mut notes = MatchNotes {
+            edges: units.iter().map(|&p| set.span(p as usize).len()).sum(),
+            problems: units.len(),
+            blank_problems: self.data.train.iter().filter(|&&p| !tells(set, p)).count(),
+            partly_known: count(&|p| !set.problem(p as usize).is_known()),
+            accuracy: outcome.sums.accuracy().into(),
+            error: outcome.sums.error(),
+            engines: outcome.sums.engines,
+            trees: None,
+            local: None,
+            decisions: None,
+        };
+        decide::settle(self, &mut outcome.matcher, &mut notes, unseen.as_ref())?;
+        if self.choices.decide != Choice::Auto || notes.decisions.is_some() {
+            settings.insert("decide".into(), outcome.matcher.decide.name().into());
+        }
         let facts = Facts {
             method: learner.name().into(),
             settings,
             asked: learner.written().asked,
             data: self.from.far.map_or_else(|| set.digest(), |far| far.digest().to_owned()),
-            notes: MatchNotes {
-                edges: units.iter().map(|&p| set.span(p as usize).len()).sum(),
-                problems: units.len(),
-                blank_problems: self.data.train.iter().filter(|&&p| !tells(set, p)).count(),
-                partly_known: count(&|p| !set.problem(p as usize).is_known()),
-                accuracy: outcome.sums.accuracy().into(),
-                error: outcome.sums.error(),
-                engines: outcome.sums.engines,
-                trees: None,
-                local: None,
-            },
+            notes,
             report: outcome.report,
             refit,
             chosen,
@@ -741,7 +777,7 @@ impl<L: Learner> Search<'_, L> {
             auto: None,
             init: None,
         };
-        Fitted { model: outcome.matcher, facts, journal: None }
+        Ok(Fitted { model: outcome.matcher, facts, journal: None })
     }
 }
 
