@@ -276,9 +276,15 @@ pub(crate) struct Predict {
     /// Print a TREC run with this tag instead
     #[arg(long, value_name = "TAG", conflicts_with = "json")]
     pub(crate) run: Option<String>,
-    /// Of a model that gives labels: what the labels that an item is given are best for, instead of what the model was fitted for: f1, hamming, count or threshold
+    /// What the answer is best for, instead of what the model was fitted for. The labels that an item is given: f1, hamming, count or threshold. Matches: map (the likeliest matching) or marginals (the most items that are expected to be matched rightly)
     #[arg(long, value_name = "WHAT")]
     pub(crate) decide: Option<String>,
+    /// Of a matcher: drop matches that are less likely than P; their items stay unmatched
+    #[arg(long, value_name = "P", value_parser = share)]
+    pub(crate) min_probability: Option<f64>,
+    /// Of a matcher: drop matches that are less likely than the least probability at which the matches of validation were as precise as P (.99: 99 of 100 right), as the model remembers them
+    #[arg(long, value_name = "P", value_parser = share, conflicts_with_all = ["min_probability"])]
+    pub(crate) precision: Option<f64>,
     /// Of quadrank: places that are known beforehand, a table with the columns qid, docid and place (from 1)
     #[arg(long, value_name = "FILE")]
     pub(crate) pin: Option<PathBuf>,
@@ -330,9 +336,15 @@ pub(crate) struct Evaluate {
     /// What each feature is worth to the model: by how much ndcg@10 (else the first metric) gets worse when its values are exchanged between queries, items or problems, the mean of three draws
     #[arg(long, conflicts_with_all = ["scores", "feature", "run"])]
     pub(crate) importance: bool,
-    /// Of a model that gives labels: what the labels that an item is given are best for, instead of what the model was fitted for: f1, hamming, count or threshold
+    /// What the answer is best for, instead of what the model was fitted for. The labels that an item is given: f1, hamming, count or threshold. Matches: map (the likeliest matching) or marginals (the most items that are expected to be matched rightly)
     #[arg(long, value_name = "WHAT", conflicts_with_all = ["scores", "feature", "run"])]
     pub(crate) decide: Option<String>,
+    /// Of a matcher: drop matches that are less likely than P; their items stay unmatched
+    #[arg(long, value_name = "P", value_parser = share, conflicts_with_all = ["scores", "feature", "run"])]
+    pub(crate) min_probability: Option<f64>,
+    /// Of a matcher: drop matches that are less likely than the least probability at which the matches of validation were as precise as P (.99: 99 of 100 right), as the model remembers them
+    #[arg(long, value_name = "P", value_parser = share, conflicts_with_all = ["min_probability", "scores", "feature", "run"])]
+    pub(crate) precision: Option<f64>,
     /// Of a model by quadrank: places that are known beforehand, a table with the columns qid, docid and place (from 1)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scores", "feature", "run"])]
     pub(crate) pin: Option<PathBuf>,
@@ -900,6 +912,9 @@ pub(crate) struct Link {
     /// Several left records may belong to the same right one
     #[arg(long)]
     pub(crate) right_many: bool,
+    /// Drop links that are less likely than P, other than known ones; their records stay alone
+    #[arg(long, value_name = "P", value_parser = share, requires = "known")]
+    pub(crate) min_probability: Option<f64>,
 }
 
 #[derive(Args, Debug)]
@@ -1016,4 +1031,10 @@ pub(crate) enum DemoArg {
     Serve,
     /// The first three
     All,
+}
+
+/// A share, or a probability.
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|x| (0.0..=1.0).contains(x));
+    share.ok_or_else(|| "expected a number from 0 to 1".to_owned())
 }

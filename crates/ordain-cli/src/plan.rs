@@ -61,6 +61,8 @@ const OF_DOCUMENTS: fn(&str, &Words) -> String =
     |option, words| format!("{option} names a column of documents; here are {}: leave it out", words.unit[1]);
 const OF_EDGES: fn(&str, &Words) -> String =
     |option, words| format!("{option} names a column of edges; here are {}: leave it out", words.unit[1]);
+const OF_MATCHES: fn(&str, &Words) -> String =
+    |option, words| format!("{option} is for models that match; this one {}: leave it out", words.does);
 const RULES_OF_METRICS: fn(&str, &Words) -> String =
     |option, _| format!("{option} is for metrics of rankings and labels; those of matches have one rule: leave it out");
 const WITH_CONVENTIONS: &[Holds] = &[Holds::Queries, Holds::Items];
@@ -164,9 +166,13 @@ const RULES: &[Rule] = &[
     },
     Rule {
         option: "--decide",
-        tasks: &[Holds::Items],
-        otherwise: |_, words| format!("--decide is for models that give labels; this one {}: leave it out", words.does),
+        tasks: &[Holds::Items, Holds::Problems],
+        otherwise: |_, words| {
+            format!("--decide is for models that give labels or match; this one {}: leave it out", words.does)
+        },
     },
+    Rule { option: "--min-probability", tasks: &[Holds::Problems], otherwise: OF_MATCHES },
+    Rule { option: "--precision", tasks: &[Holds::Problems], otherwise: OF_MATCHES },
     Rule { option: "--convention", tasks: WITH_CONVENTIONS, otherwise: RULES_OF_METRICS },
     Rule { option: "--gain", tasks: WITH_CONVENTIONS, otherwise: RULES_OF_METRICS },
     Rule { option: "--discount", tasks: WITH_CONVENTIONS, otherwise: RULES_OF_METRICS },
@@ -360,10 +366,15 @@ fn no_features(points: &args::Points) -> Result<()> {
     }
 }
 
+fn operating(min_probability: Option<f64>, precision: Option<f64>) -> [(&'static str, bool); 2] {
+    [("--min-probability", min_probability.is_some()), ("--precision", precision.is_some())]
+}
+
 pub(crate) fn check_predict(args: &args::Predict, task: &Words) -> Result<()> {
     allow(task, &[("--check", args.check.is_some()), ("--run", args.run.is_some()), ("--pin", args.pin.is_some())])?;
     allow(task, &[("--links", args.links.is_some()), ("--start", args.start.is_some())])?;
     allow(task, &[("--decide", args.decide.is_some()), ("--rules", args.rules.is_some())])?;
+    allow(task, &operating(args.min_probability, args.precision))?;
     allow(task, &points(&args.points))?;
     columns(task, &args.columns, &args.reading)?;
     no_features(&args.points)
@@ -394,12 +405,17 @@ pub(crate) fn check_evaluate(args: &args::Evaluate, task: &Words, model: bool) -
     allow(task, &points(&args.points))?;
     allow(task, &[("--pin", args.pin.is_some()), ("--links", args.links.is_some())])?;
     allow(task, &[("--start", args.start.is_some()), ("--decide", args.decide.is_some())])?;
+    allow(task, &operating(args.min_probability, args.precision))?;
     allow(task, &[("--preferences", args.preferences.is_some())])?;
     if args.preferences.is_some() && !model {
         return Err(Usage("--preferences is for a model: give MODEL DATA".into()).into());
     }
     if args.decide.is_some() && !model {
-        return Err(Usage("--decide is for a model that gives labels: give MODEL DATA".into()).into());
+        return Err(Usage("--decide is for a model that gives labels or matches: give MODEL DATA".into()).into());
+    }
+    if (args.min_probability.is_some() || args.precision.is_some()) && !model {
+        let text = "--min-probability and --precision are for a model that matches: give MODEL DATA";
+        return Err(Usage(text.into()).into());
     }
     if args.start.is_some() && !model {
         return Err(Usage("--start is for a model that was fitted with it: give MODEL DATA".into()).into());

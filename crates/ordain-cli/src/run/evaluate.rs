@@ -166,7 +166,7 @@ fn of_model<T: Round>(
     screen: &Screen,
 ) -> Result<()> {
     plan::check_evaluate(args, T::WORDS, true)?;
-    args.decide.as_deref().map_or(Ok(()), |how| T::decide(&mut fitted.model, how))?;
+    T::operate(&mut fitted.model, &args.into(), screen)?;
     let mut measures = plan::measures(&args.metrics, T::WORDS)?;
     let asked = !args.metrics.metric.is_empty();
     if args.preferences.is_some() && !asked {

@@ -9,7 +9,7 @@ use anyhow::Result;
 use ordain::answer::Reliability;
 use ordain::data::{read_records, write_rows, write_whole};
 use ordain::link::{self, Candidates, Comparison, Known, Linking, read_known};
-use ordain::method::Match;
+use ordain::method::{Match, Operating};
 use ordain::model_file;
 use ordain::task::Fitted;
 use serde_json::{Value, json};
@@ -66,7 +66,10 @@ pub(super) fn run(args: &Link, screen: &Screen) -> Result<()> {
         reached.0
     ));
     let fitted = followed(screen, |watch| candidates.learn(&known, watch))?;
-    let links = candidates.links(&fitted, &known)?;
+    // the model that is saved drops nothing
+    let mut dropping = fitted.clone();
+    dropping.model.operate(&Operating { min_probability: args.min_probability, ..Operating::default() })?;
+    let links = candidates.links(&dropping, &known)?;
     write_links(&links, &args.output)?;
     model_file::save(&fitted, &model)?;
     let seconds = start.elapsed().as_secs_f64();

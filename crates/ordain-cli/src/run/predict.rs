@@ -16,7 +16,7 @@ pub(super) fn run(args: &Predict, screen: &Screen) -> Result<()> {
 
 fn predict<T: Show>(mut fitted: Fitted<T>, args: &Predict, screen: &Screen) -> Result<()> {
     plan::check_predict(args, T::WORDS)?;
-    args.decide.as_deref().map_or(Ok(()), |how| T::decide(&mut fitted.model, how))?;
+    T::operate(&mut fitted.model, &args.into(), screen)?;
     T::check_predict(&fitted.model, args)?;
     super::warn_interrupted(&fitted.facts.report, &args.model, screen);
     let rules = args.rules.as_deref().map(Rules::read).transpose()?;

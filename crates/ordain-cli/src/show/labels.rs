@@ -1,6 +1,6 @@
 //! Labels as text.
 
-use super::{Given, Parts, Show, kernel, left_out, losses, reasons, result_line, roles_for};
+use super::{Given, Operate, Parts, Show, kernel, left_out, losses, reasons, result_line, roles_for};
 use crate::args::Predict;
 use crate::plan::{self, Usage};
 use crate::screen::{Screen, assignments, four, name, table};
@@ -153,7 +153,8 @@ impl Show for Annotate {
         Ok(())
     }
 
-    fn decide(model: &mut Annotator, how: &str) -> Result<()> {
+    fn operate(model: &mut Annotator, how: &Operate, _: &Screen) -> Result<()> {
+        let Some(how) = how.decide else { return Ok(()) };
         let decide = plan::usage(how.parse())?;
         plan::usage(model.can_decide(decide))?;
         model.decide = decide;

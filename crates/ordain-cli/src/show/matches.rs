@@ -1,6 +1,6 @@
 //! Matchings as text.
 
-use super::{Given, Parts, Show, contributions, left_out, losses, ranges, result_line, roles_for, scored_by};
+use super::{Given, Operate, Parts, Show, contributions, left_out, losses, ranges, result_line, roles_for, scored_by};
 use crate::args::Predict;
 use crate::plan::{self, Usage};
 use crate::report::PicturePart;
@@ -9,7 +9,7 @@ use anyhow::Result;
 use ordain::answer::{Answers, EdgeExplanation, EdgePart, MatchSetFacts, MatchedProblem, Want, doubtful};
 use ordain::data::{MatchReading, MatchSet, Missing, PointFeature, Role, Split, Truth, delaunay, read_match_splits};
 use ordain::labelling::{MatchQuestions, matched, standing};
-use ordain::method::{Match, MatchNotes, MatchPrediction, Matcher, Sums};
+use ordain::method::{DecideNotes, Match, MatchDecide, MatchNotes, MatchPrediction, Matcher, Operating, Sums};
 use ordain::metric::calibration::Calibration;
 use ordain::metric::{Evaluation, Metric};
 use ordain::model_file::Header;
@@ -154,6 +154,9 @@ impl Show for Match {
         if let Some(text) = worth(&fitted.model) {
             screen.say(&text);
         }
+        if let Some(text) = decided(&fitted.facts.notes) {
+            screen.say(&format!("decides by {}{text}", fitted.model.decide.name()));
+        }
     }
 
     fn fitted_on(fitted: &Fitted<Match>) -> String {
@@ -168,6 +171,22 @@ impl Show for Match {
                     .into(),
             )
             .into());
+        }
+        Ok(())
+    }
+
+    fn operate(model: &mut Matcher, how: &Operate, screen: &Screen) -> Result<()> {
+        let decide = how.decide.map(str::parse).transpose();
+        let how =
+            Operating { decide: plan::usage(decide)?, min_probability: how.min_probability, precision: how.precision };
+        if let Some(reached) = plan::usage(model.operate(&how))? {
+            screen.say(&format!(
+                "matches with a probability of at least {}: {} of {} such matches of validation were right ({})",
+                reached.least,
+                reached.right,
+                reached.matches,
+                four(reached.precision())
+            ));
         }
         Ok(())
     }
@@ -196,7 +215,8 @@ impl Show for Match {
         warn_approximate(&why.sums, screen);
     }
 
-    fn explained(why: &EdgeExplanation, _: &Fitted<Match>, _: &Screen) -> Result<String> {
+    fn explained(why: &EdgeExplanation, fitted: &Fitted<Match>, _: &Screen) -> Result<String> {
+        let likely = fitted.model.decide == MatchDecide::Marginals;
         let shown = |edge: &EdgePart| {
             let sure = edge.probability.map_or(String::new(), |p| format!(", probability {}", four(p)));
             format!("score {}{sure}", four(edge.score))
@@ -213,7 +233,13 @@ impl Show for Match {
             text += &format!("; staying unmatched: score {}{sure}", four(free.score));
         }
         text.push('\n');
-        if let (Some(best), Some(taken)) = (&why.better, &why.taken) {
+        if let (Some(best), true) = (&why.better, likely) {
+            text += &format!(
+                "its best candidate alone would be {} ({}): with this answer more items are expected to be matched rightly\n",
+                best.right,
+                shown(best)
+            );
+        } else if let (Some(best), Some(taken)) = (&why.better, &why.taken) {
             text += &format!(
                 "its best candidate alone would be {} ({}), but left item {} needs that more (score {}): together the matches score more this way\n",
                 best.right,
@@ -280,6 +306,15 @@ impl Show for Match {
         }
         if let Some(said) = worth(model) {
             writeln!(text, "scores     {said}")?;
+        }
+        writeln!(text, "decides    by {}{}", model.decide.name(), decided(notes).unwrap_or_default())?;
+        if let Some(known) = &model.precision {
+            let (mut all, mut right) = (0, 0);
+            known.bins().iter().for_each(|bin| (all, right) = (all + bin.matches, right + bin.right));
+            writeln!(text, "precision  known: {right} of {all} matches of validation were right (--precision P)")?;
+        }
+        if let Some(least) = model.least {
+            writeln!(text, "drops      matches with a probability below {least}")?;
         }
         if let (true, Some(chosen)) = (facts.method == "matchmap", &facts.chosen) {
             // what was fitted, and what was changed afterwards
@@ -366,18 +401,19 @@ fn chance(p: Option<f64>) -> String {
 
 /// The matches, and below those of a problem its unmatched items.
 fn matches(all: &[MatchedProblem]) -> Result<String> {
-    let mut text = "problem\tleft\tright\tscore\tprobability\tcheck\n".to_owned();
+    let mut text = "problem\tleft\tright\tscore\tprobability\tcheck\tunlikely\n".to_owned();
     for MatchedProblem { problem, matches, unmatched, .. } in all {
         let problem = name(problem);
         for m in matches {
             let sure = chance(m.probability);
-            writeln!(text, "{problem}\t{}\t{}\t{}\t{sure}\t{}", name(&m.left), name(&m.right), m.score, m.check)?;
+            let (left, right, unlikely) = (name(&m.left), name(&m.right), u8::from(m.unlikely));
+            writeln!(text, "{problem}\t{left}\t{right}\t{}\t{sure}\t{}\t{unlikely}", m.score, m.check)?;
         }
         for (left, p) in unmatched.left.iter().zip(&unmatched.probabilities[0]) {
-            writeln!(text, "{problem}\t{}\t\t\t{}\t", name(left), chance(*p))?;
+            writeln!(text, "{problem}\t{}\t\t\t{}\t\t", name(left), chance(*p))?;
         }
         for (right, p) in unmatched.right.iter().zip(&unmatched.probabilities[1]) {
-            writeln!(text, "{problem}\t\t{}\t\t{}\t", name(right), chance(*p))?;
+            writeln!(text, "{problem}\t\t{}\t\t{}\t\t", name(right), chance(*p))?;
         }
     }
     Ok(text)
@@ -402,7 +438,7 @@ fn candidates(all: &[MatchedProblem]) -> Result<String> {
 /// The most doubtful matches of all problems.
 fn doubts(all: &[MatchedProblem], n: usize, json: bool) -> Result<String> {
     let mut text =
-        if json { String::new() } else { "check\tproblem\tleft\tright\tscore\tprobability\tmargin\n".into() };
+        if json { String::new() } else { "check\tproblem\tleft\tright\tscore\tprobability\tmargin\tunlikely\n".into() };
     for doubt in doubtful(all, n) {
         if json {
             writeln!(text, "{}", serde_json::to_string(&doubt)?)?;
@@ -412,13 +448,14 @@ fn doubts(all: &[MatchedProblem], n: usize, json: bool) -> Result<String> {
         let margin = pair.margin.map_or(String::new(), |margin| margin.to_string());
         writeln!(
             text,
-            "{}\t{}\t{}\t{}\t{}\t{}\t{margin}",
+            "{}\t{}\t{}\t{}\t{}\t{}\t{margin}\t{}",
             pair.check,
             name(&doubt.problem),
             name(&pair.left),
             name(&pair.right),
             pair.score,
-            chance(pair.probability)
+            chance(pair.probability),
+            u8::from(pair.unlikely)
         )?;
     }
     Ok(text)
@@ -454,6 +491,13 @@ pub(crate) fn warn_approximate(all: &Sums, screen: &Screen) {
             nearness(other, all.error())
         )),
     }
+}
+
+/// What both ways to decide are worth on validation, where that is known.
+fn decided(notes: &MatchNotes) -> Option<String> {
+    let DecideNotes { metric, problems: on, map, marginals, error } = notes.decisions.as_ref()?;
+    let by = format!("{metric} {} by map, {} by marginals", four(*map), four(*marginals));
+    Some(format!(": {by}; paired standard error {} on {}", four(*error), problems(*on)))
 }
 
 /// The score of staying unmatched and the temperature, of models that have them.

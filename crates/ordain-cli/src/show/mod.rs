@@ -6,7 +6,7 @@ mod rank;
 
 pub(crate) use matches::{engines, measurable, pictures, reliability, warn_approximate};
 
-use crate::args::{Columns, Points, Predict, Reading};
+use crate::args::{Columns, Evaluate, Points, Predict, Reading};
 use crate::screen::{Screen, assignments, four, table};
 use anyhow::Result;
 use ordain::answer::{Answers, ContributionPart, ReasonPart};
@@ -68,6 +68,27 @@ impl<'a> Given<'a> {
             rules: None,
             learns: false,
         }
+    }
+}
+
+/// How a model is to answer, where that is not what it was fitted for.
+pub(crate) struct Operate<'a> {
+    pub(crate) decide: Option<&'a str>,
+    pub(crate) min_probability: Option<f64>,
+    pub(crate) precision: Option<f64>,
+}
+
+impl<'a> From<&'a Predict> for Operate<'a> {
+    fn from(args: &'a Predict) -> Self {
+        let Predict { decide, min_probability, precision, .. } = args;
+        Self { decide: decide.as_deref(), min_probability: *min_probability, precision: *precision }
+    }
+}
+
+impl<'a> From<&'a Evaluate> for Operate<'a> {
+    fn from(args: &'a Evaluate) -> Self {
+        let Evaluate { decide, min_probability, precision, .. } = args;
+        Self { decide: decide.as_deref(), min_probability: *min_probability, precision: *precision }
     }
 }
 
@@ -148,8 +169,8 @@ pub(crate) trait Show: Answers {
     fn check_predict(_model: &Self::Model, _args: &Predict) -> Result<()> {
         Ok(())
     }
-    /// Makes a model decide by something else than it was fitted for; only labels have a choice.
-    fn decide(_model: &mut Self::Model, _how: &str) -> Result<()> {
+    /// Makes a model answer in another way than it was fitted for, and says what that means; rankings have one way.
+    fn operate(_model: &mut Self::Model, _how: &Operate, _screen: &Screen) -> Result<()> {
         Ok(())
     }
     /// Predictions as text or as JSON lines.

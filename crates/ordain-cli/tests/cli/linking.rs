@@ -44,6 +44,18 @@ fn two_tables_are_linked_by_known_pairs() {
     let json = one.json();
     assert_eq!((json["left"].as_u64(), json["known"]["matched"].as_u64()), (Some(300), Some(60)));
     assert_eq!(json["links"].as_u64().unwrap() as usize, found.len());
+    // without the less likely ones: their records stay alone, and the model beside the links is the same
+    let both = |line: &&str| line.split(',').all(|cell| !cell.is_empty());
+    let all: Vec<&str> = text.lines().skip(1).filter(both).collect();
+    let chances: Vec<f64> = all.iter().map(|line| probability(line)).collect();
+    let at = (all.len() / 8..all.len() - 1).find(|&n| chances[n] < chances[n + 1]).unwrap();
+    let least = 0.5 * (chances[at] + chances[at + 1]);
+    let (sure, option) = (place.at("sure.csv"), format!("--min-probability={least}"));
+    well(&["link", &left, &right, "--known", &known, &option, "-o", &sure]);
+    let kept: Vec<String> = place.read("sure.csv").lines().skip(1).filter(both).map(str::to_owned).collect();
+    let likely = &all[at + 1..];
+    assert!(kept == likely && likely.len() < found.len(), "{} of {}", kept.len(), likely.len());
+    assert_eq!(place.bytes("sure.ordain"), place.bytes("links.ordain"));
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn predictions() {
     let (model, test, bare) = (place.at("model.ordain"), place.at("test.csv"), place.at("bare.csv"));
     let done = well(&["predict", &model, &test]);
     let mut lines = done.out.lines().map(|line| line.split('\t').collect::<Vec<_>>());
-    assert_eq!(lines.next().unwrap(), ["problem", "left", "right", "score", "probability", "check"]);
+    assert_eq!(lines.next().unwrap(), ["problem", "left", "right", "score", "probability", "check", "unlikely"]);
     let rows: Vec<Vec<&str>> = lines.collect();
     // four matches and one right item that stays unmatched in each of eight problems
     assert_eq!(rows.len(), 40);
@@ -219,7 +219,7 @@ fn candidates_and_what_to_check() {
     assert!(rows[1..].chunks(2).all(|pair| pair[0][1] == pair[1][1] && chance(&pair[0]) >= chance(&pair[1])));
     let done = well(&["predict", &model, &test, "--check", "5"]);
     let rows: Vec<Vec<&str>> = done.out.lines().map(|line| line.split('\t').collect()).collect();
-    assert_eq!(rows[0], ["check", "problem", "left", "right", "score", "probability", "margin"]);
+    assert_eq!(rows[0], ["check", "problem", "left", "right", "score", "probability", "margin", "unlikely"]);
     let chances: Vec<f64> = rows[1..].iter().map(|row| row[5].parse().unwrap()).collect();
     assert!(chances.len() == 5 && chances.is_sorted());
     let all = well(&["predict", &model, &test, "--json"]).json_lines();
@@ -245,6 +245,75 @@ fn items_may_stay_unmatched() {
     assert!(number(&value["metrics"]["f1"]["mean"]) > 0.7, "{value}");
     let value = well(&["explain", &model, &test, "--problem=p0", "--left=a0", "--json"]).json();
     has_fields(&value["unmatched"], &["score", "probability"]);
+}
+
+/// How a model answers where that is not what it was fitted for: by the probabilities of edges, and no match below a probability.
+#[test]
+fn matches_at_an_operating_point() {
+    let place = Place::empty();
+    let train = place.write("train.csv", &edges(60, 1, true, true));
+    let test = place.write("test.csv", &edges(30, 2, true, true));
+    let model = place.at("m.ordain");
+    let done = well(&["fit", "matchmap[null=true]", &train, "-o", &model]);
+    assert!(done.err.contains("by map, ") && done.err.contains("paired standard error"), "{}", done.err);
+    let text = well(&["inspect", &model]).out;
+    assert!(text.contains("\ndecides    by ") && text.contains("\nprecision  known: "), "{text}");
+    let header = well(&["inspect", &model, "--json"]).json();
+    has_fields(&header["decisions"], &["metric", "problems", "map", "marginals", "error"]);
+    has_fields(&header["precision"][0], &["least", "matches", "right"]);
+    let matches = |words: &[&str]| {
+        let lines = well(&[&["predict", &model, &test, "--json"], words].concat()).json_lines();
+        let all = |line: &Value| line["matches"].as_array().unwrap().clone();
+        (lines.iter().flat_map(all).collect::<Vec<Value>>(), lines)
+    };
+    let chance = |m: &Value| number(&m["probability"]);
+    let ((all, _), (sure, lines)) = (matches(&["--decide=map"]), matches(&["--decide=map", "--min-probability=.9"]));
+    assert!(sure.len() < all.len() && sure.iter().all(|m| chance(m) >= 0.9));
+    assert_eq!(sure.len(), all.iter().filter(|m| chance(m) >= 0.9).count());
+    let free: usize = lines.iter().map(|line| line["unmatched"]["left"].as_array().unwrap().len()).sum();
+    assert_eq!(free + sure.len(), 30 * 4);
+    // a match is marked as text too, in the same places
+    let rows = |words: &[&str]| {
+        let out = well(&[&["predict", &model, &test, "--decide=map"], words].concat()).out;
+        let column = if words.is_empty() { 6 } else { 7 };
+        out.lines().skip(1).map(|line| line.split('\t').nth(column).unwrap().to_owned()).collect::<Vec<String>>()
+    };
+    let marked = all.iter().filter(|m| m["unlikely"] == true).count();
+    assert_eq!(rows(&[]).iter().filter(|mark| *mark == "1").count(), marked);
+    assert_eq!(rows(&["--check=1000"]).iter().filter(|mark| *mark == "1").count(), marked);
+    assert_eq!(rows(&[]).iter().filter(|mark| *mark == "0").count(), all.len() - marked);
+    // without a word it answers as it was fitted to
+    let taken = header["settings"]["decide"].as_str().unwrap();
+    let way = format!("--decide={taken}");
+    assert_eq!(matches(&[]).0, matches(&[way.as_str()]).0);
+    let done = well(&["predict", &model, &test, "--precision=.97"]);
+    assert!(done.err.contains("such matches of validation were right"), "{}", done.err);
+    let precision = |words: &[&str]| {
+        let value = well(&[&["evaluate", &model, &test, "--json"], words].concat()).json();
+        (number(&value["metrics"]["precision"]["mean"]), number(&value["metrics"]["recall"]["mean"]))
+    };
+    let (plain, sure) = (precision(&[]), precision(&["--min-probability=0.9"]));
+    assert!(sure.0 > plain.0 && sure.1 < plain.1, "{plain:?} {sure:?}");
+    assert!(precision(&["--decide=marginals"]).0 > 0.5);
+    for (words, text) in [
+        (&["--min-probability=1.5"][..], "expected a number from 0 to 1"),
+        (&["--min-probability=.5", "--precision=.9"], "cannot be used with"),
+        (&["--precision=0"], "above 0 and at most 1"),
+        (&["--decide=hamming"], "map, marginals"),
+    ] {
+        ordain(&[&["predict", &model, &test], words].concat()).code(2).silent().says(text);
+        ordain(&[&["evaluate", &model, &test], words].concat()).code(2).silent().says(text);
+    }
+    let fixed = place.at("fixed.ordain");
+    well(&[&["fit", "matchmap[null=true]", &train, "-o", &fixed], &FIXED[..]].concat());
+    ordain(&["predict", &fixed, &test, "--precision=.9"]).code(2).silent().says("knows how precise its matches are");
+    ordain(&["evaluate", &test, "--feature=1", "--min-probability=.9"]).code(2).silent().says("cannot be used with");
+    let ranker = place.at("ranker.ordain");
+    let letor = place.write("rank.txt", &crate::data::letor(12, 1));
+    well(&["fit", "ranksvm", &letor, "-o", &ranker, "--set=lambda=0.1", "--set=scale=query"]);
+    for words in ["--min-probability=.9", "--precision=.9"] {
+        ordain(&["predict", &ranker, &letor, words]).code(2).says("is for models that match; this one ranks");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::show::{measurable, pictures, warn_approximate};
 use anyhow::Result;
 use ordain::answer::{Answers, MatchedPair, MatchedProblem, Reliability, Want};
 use ordain::data::{MatchReading, MatchSet, Truth, read_match_splits};
-use ordain::method::{Match, Matcher, Sums};
+use ordain::method::{Match, MatchDecide, Matcher, Sums};
 use ordain::metric::calibration::Calibration;
 use ordain::metric::{Evaluation, Metric};
 use ordain::task::{Fitted, Model, Ready};
@@ -51,10 +51,12 @@ impl Round for Match {
         measurable(model.temperature.is_some(), "this model", metrics, asked)
     }
 
-    /// Warns where metrics go by probabilities that are approximate; the largest problem tells, for it is the hardest.
+    /// Warns where metrics, or matches, go by probabilities that are approximate; the largest problem tells, for it is the hardest.
     fn warn_of_metrics(model: &Matcher, on: &Ready<'_, Match>, metrics: &[Metric], screen: &Screen) -> Result<()> {
         let largest = on.set().all().into_iter().max_by_key(|&p| on.set().span(p as usize).len());
-        let (Some(p), true) = (largest, metrics.iter().any(|metric| metric.of_probabilities())) else { return Ok(()) };
+        let matched = model.decide == MatchDecide::Marginals || model.least.is_some();
+        let asked = matched || metrics.iter().any(|metric| metric.of_probabilities());
+        let (Some(p), true) = (largest, asked) else { return Ok(()) };
         warn_approximate(&Sums::of(&model.predict(on, &[p])?), screen);
         Ok(())
     }
