@@ -68,6 +68,7 @@ def link(
     block: str | Iterable[str] = (),
     compare: str | Iterable[str] = (),
     right_many: bool = False,
+    min_probability: float | None = None,
 ) -> Links:
     """Links the records of two tables.
 
@@ -79,13 +80,14 @@ def link(
     `"surname:soundex"`, several joined by `+`, or `"sort:surname:5"` (neighbours). `compare` says how columns are
     compared: `"surname:jaro,levenshtein"`; of exact, jaro, levenshtein, tokens, ngrams, number, date and frequency.
     Without them both follow from what the tables hold. With `right_many` several left records may belong to the same
-    right one.
+    right one. Links that are less likely than `min_probability`, other than known ones, are dropped: their records stay
+    alone.
     """
     pairs: Any = os.fspath(known) if isinstance(known, (str, os.PathLike)) else [_pair(pair) for pair in known]
     rules = [block] if isinstance(block, str) else list(block)
     kinds = [compare] if isinstance(compare, str) else list(compare)
     found = _ordain.link(
-        _table(left, id, "left"), _table(right, id, "right"), id, pairs, rules, kinds, bool(right_many)
+        _table(left, id, "left"), _table(right, id, "right"), id, pairs, rules, kinds, bool(right_many), min_probability
     )
     return Links(*found)
 

@@ -201,10 +201,23 @@ class Matcher(Estimator):
         )
 
     def predict(
-        self, X: Any, problem: Any = None, left: Any = None, right: Any = None, *, output: str | None = None
+        self,
+        X: Any,
+        problem: Any = None,
+        left: Any = None,
+        right: Any = None,
+        *,
+        decide: str | None = None,
+        min_probability: float | None = None,
+        precision: float | None = None,
+        output: str | None = None,
     ) -> Any:
-        """1 for each edge of the best matching of its problem, 0 for the others.
+        """1 for each edge of the matching of its problem, 0 for the others.
 
+        `decide` says which matching, where that is not what the model was fitted for: `"map"`, the likeliest, or
+        `"marginals"`, the one with the most items that are expected to be matched rightly. Matches that are less likely
+        than `min_probability` are dropped. `precision=.99` drops those that are less likely than the least probability
+        at which 99 of 100 matches of validation were right, as the model remembers them.
         `output="frame"` gives a frame of the library that `X` is from, with the columns `problem`, `left`, `right`,
         `score` and `matched`; `"pandas"`, `"polars"` and `"pyarrow"` name the library, `"array"` asks for an array
         whatever `set_output` said.
@@ -212,7 +225,7 @@ class Matcher(Estimator):
         model = self._fitted()
         data, given = self._table(X), (problem, left, right)
         asked = self._asked(data, *given)
-        matched = model.matched(asked, self.n_threads)
+        matched = model.matched(asked, self.n_threads, (decide, min_probability, precision))
 
         def more() -> Columns:
             return {"score": model.scores(asked, self.n_threads), "matched": matched}
@@ -231,13 +244,24 @@ class Matcher(Estimator):
         return self._answer(output, values, lambda: self._named(data, given, np.arange(len(values))) | more(), X)
 
     def answers(
-        self, X: Any, problem: Any = None, left: Any = None, right: Any = None, *, top: int | None = None
+        self,
+        X: Any,
+        problem: Any = None,
+        left: Any = None,
+        right: Any = None,
+        *,
+        top: int | None = None,
+        decide: str | None = None,
+        min_probability: float | None = None,
+        precision: float | None = None,
     ) -> list[dict[str, Any]]:
         """The matching of each problem, as the documents that `ordain predict --json` prints.
 
-        `top` adds the best candidates of each left item.
+        `top` adds the best candidates of each left item; `decide`, `min_probability` and `precision` are as in
+        `predict`.
         """
-        return _read(self._fitted().answers(self._asked(self._table(X), problem, left, right), top, self.n_threads))
+        asked, how = self._asked(self._table(X), problem, left, right), (decide, min_probability, precision)
+        return _read(self._fitted().answers(asked, top, self.n_threads, how))
 
     def decision_function(
         self, X: Any, problem: Any = None, left: Any = None, right: Any = None, *, output: str | None = None
@@ -280,26 +304,51 @@ class Matcher(Estimator):
             warnings.warn(text, UserWarning, stacklevel=3)
         return how
 
-    def match(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> Columns:
+    def match(
+        self,
+        X: Any,
+        problem: Any = None,
+        left: Any = None,
+        right: Any = None,
+        *,
+        decide: str | None = None,
+        min_probability: float | None = None,
+        precision: float | None = None,
+    ) -> Columns:
         """The matches, problem by problem, as columns: `problem`, `left`, `right`, `row`, `score`, `probability`, …
 
-        `margin` is what the best sum of scores loses without the match (infinite where nothing else is possible), and
-        `check` is 1 for the most doubtful match of a problem. Probabilities are NaN where the model has none, and a
-        warning says where they are approximate.
+        `margin` is what the best sum loses without the match (infinite where nothing else is possible): of scores, or
+        where marginals decide of items that are expected to be matched rightly. `check` is 1 for the most doubtful
+        match of a problem, and `unlikely` is True where a match is less likely than that one of its items stays
+        unmatched. Probabilities are NaN where the model has none, and a warning says where they are approximate.
+        `decide`, `min_probability` and `precision` are as in `predict`.
         """
         model, data = self._fitted(), self._table(X)
-        found, how = model.matches(self._asked(data, problem, left, right), self.n_threads)
+        asked, operating = self._asked(data, problem, left, right), (decide, min_probability, precision)
+        found, how = model.matches(asked, self.n_threads, operating)
         self._told(how)
-        what = ("row", "score", "probability", "margin", "check")
+        what = ("row", "score", "probability", "margin", "check", "unlikely")
         return self._named(data, (problem, left, right), found[0]) | dict(zip(what, found, strict=True))
 
-    def unmatched(self, X: Any, problem: Any = None, left: Any = None, right: Any = None) -> Columns:
+    def unmatched(
+        self,
+        X: Any,
+        problem: Any = None,
+        left: Any = None,
+        right: Any = None,
+        *,
+        decide: str | None = None,
+        min_probability: float | None = None,
+        precision: float | None = None,
+    ) -> Columns:
         """The items without a match as columns: `problem`, `side` ("left" or "right"), `item` and `probability`.
 
-        A warning says where probabilities are approximate.
+        A warning says where probabilities are approximate. `decide`, `min_probability` and `precision` are as in
+        `predict`.
         """
         model, data = self._fitted(), self._table(X)
-        (rows, of_right, chances), how = model.unmatched(self._asked(data, problem, left, right), self.n_threads)
+        asked, operating = self._asked(data, problem, left, right), (decide, min_probability, precision)
+        (rows, of_right, chances), how = model.unmatched(asked, self.n_threads, operating)
         self._told(how)
         named = self._named(data, (problem, left, right), rows)
         side = np.where(of_right, "right", "left")
@@ -353,6 +402,14 @@ class Matcher(Estimator):
         what = ("above", "below", "difference", "weight", "contribution")
         found = {w: np.array(v, dtype=np.float64) for w, v in zip(what, columns[1:], strict=True)}
         return {"feature": np.array([known[j] for j in columns[0]], dtype=object), **found}
+
+    @classmethod
+    def _of_model(cls, model: Any) -> Self:
+        """As of other models; a way to decide that validation chose was not asked for."""
+        estimator = super()._of_model(model)
+        if "decide" not in estimator.facts_["asked"] and hasattr(estimator, "decide"):
+            estimator.decide = "auto"
+        return estimator
 
     @property
     def coef_(self) -> Doubles:
@@ -433,6 +490,7 @@ class MatchMap(Matcher):
         coef0: float = 1,
         marginals: str = "auto",
         null: bool = False,
+        decide: str = "auto",
         max_iter: int = 200,
         tol: float = 1e-4,
         scorer: str = "linear",
@@ -462,6 +520,7 @@ class MatchMap(Matcher):
         self.coef0 = coef0
         self.marginals = marginals
         self.null = null
+        self.decide = decide
         self.max_iter = max_iter
         self.tol = tol
         self.scorer = scorer
@@ -505,6 +564,7 @@ class MatchMargin(Matcher):
         degree: int = 3,
         coef0: float = 1,
         null: bool = False,
+        decide: str = "auto",
         calibrate: bool = True,
         max_iter: int = 500,
         tol: float = 1e-2,
@@ -525,6 +585,7 @@ class MatchMargin(Matcher):
         self.degree = degree
         self.coef0 = coef0
         self.null = null
+        self.decide = decide
         self.calibrate = calibrate
         self.max_iter = max_iter
         self.tol = tol

@@ -5,6 +5,7 @@ use crate::work::watched;
 use numpy::{IntoPyArray, PyArray1};
 use ordain::data::{Records, read_records};
 use ordain::link::{Comparison, Linking, read_known};
+use ordain::method::Operating;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -51,7 +52,7 @@ type Linked<'py> = (
 
 /// Links two tables by known pairs.
 #[pyfunction]
-#[pyo3(signature = (left, right, id, known, block, compare, right_many))]
+#[pyo3(signature = (left, right, id, known, block, compare, right_many, min_probability))]
 #[allow(clippy::too_many_arguments)] // called by keyword from one place
 pub(crate) fn link<'py>(
     py: Python<'py>,
@@ -62,6 +63,7 @@ pub(crate) fn link<'py>(
     block: Vec<String>,
     compare: Vec<String>,
     right_many: bool,
+    min_probability: Option<f64>,
 ) -> PyResult<Linked<'py>> {
     let compare =
         compare.iter().map(|text| Comparison::list(text)).collect::<ordain::Result<Vec<_>>>().map_err(raised)?;
@@ -74,7 +76,8 @@ pub(crate) fn link<'py>(
             Pairs::List(pairs) => pairs,
         };
         let known = candidates.find(pairs.iter().map(|(a, b, yes)| (a.as_str(), b.as_str(), *yes)))?;
-        let fitted = candidates.learn(&known, watch)?;
+        let mut fitted = candidates.learn(&known, watch)?;
+        fitted.model.operate(&Operating { min_probability, ..Operating::default() })?;
         let links = candidates.links(&fitted, &known)?;
         Ok((links, candidates.found.clone(), candidates.reached(&known), candidates.worth(&fitted)))
     })?;

@@ -10,11 +10,12 @@ use numpy::{
 use ordain::answer::{Answers, Want};
 use ordain::data::{Clash, Clashing, Cloud, Columns, EdgeRows, MatchSet, PointFeature, Truth};
 use ordain::matrix::Features;
-use ordain::method::{AnyMethod, Match, MatchPrediction, Matched, Sums};
+use ordain::method::{AnyMethod, Match, MatchPrediction, Matched, Matcher as Model, Operating, Sums};
 use ordain::metric::Convention;
-use ordain::task::{Fitted, Model, Ready, Task};
+use ordain::task::{Fitted, Model as _, Ready, Task};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::borrow::Cow;
 use std::num::NonZeroUsize;
 
 /// A fitted matcher.
@@ -29,8 +30,12 @@ type Table<'py> = (Rows<'py>, Option<Vec<String>>, Option<Ids<'py>>, Ids<'py>, I
 /// Column, both values, the difference after scaling, the weight and their product.
 type Reason = (usize, f32, f32, f64, f64, f64);
 
+/// How to answer where that is not what was fitted for: what is decided by, the least probability, and the precision to reach.
+type How<'a> = (Option<&'a str>, Option<f64>, Option<f64>);
+
 type Doubles<'py> = Bound<'py, PyArray1<f64>>;
 type Ints<'py> = Bound<'py, PyArray1<i64>>;
+type Bools<'py> = Bound<'py, PyArray1<bool>>;
 
 /// Problems, and the row that each of their edges was.
 struct Edges<S = MatchSet> {
@@ -243,6 +248,17 @@ impl Matcher {
         })
     }
 
+    /// The model as it is to answer.
+    fn operating(&self, (decide, min_probability, precision): How<'_>) -> PyResult<Cow<'_, Model>> {
+        if (decide, min_probability, precision) == (None, None, None) {
+            return Ok(Cow::Borrowed(&self.fitted.model));
+        }
+        let decide = decide.map(|how| how.parse().map_err(raised)).transpose()?;
+        let mut model = self.fitted.model.clone();
+        model.operate(&Operating { decide, min_probability, precision }).map_err(raised)?;
+        Ok(Cow::Owned(model))
+    }
+
     /// What it says of every problem, with probabilities.
     fn sure(
         &self,
@@ -278,10 +294,11 @@ impl Matcher {
         py: Python<'py>,
         data: Table<'py>,
         threads: Option<NonZeroUsize>,
+        operating: How<'_>,
     ) -> PyResult<Bound<'py, PyArray1<i8>>> {
-        let edges = self.edges(py, data, None)?;
+        let (model, edges) = (self.operating(operating)?, self.edges(py, data, None)?);
         let matched = work(py, threads, || {
-            let said = self.fitted.model.plain().answer(&edges.set, &edges.set().all(), false)?;
+            let said = model.plain().answer(&edges.set, &edges.set().all(), false)?;
             Ok(edges.by_row(0, |p, put| said[p].matches.iter().for_each(|m| put(m.edge as usize, 1))))
         })?;
         Ok(matched.into_pyarray(py))
@@ -304,16 +321,18 @@ impl Matcher {
     }
 
     /// The matches, problem by problem and by left item: row, score, probability (NaN without), what the best sum loses
-    /// without it, and its turn to be checked by a person, from 1 in each problem; and in JSON how probabilities were found.
+    /// without it, its turn to be checked by a person, from 1 in each problem, and whether it is less likely than that one of its items stays
+    /// unmatched; and in JSON how probabilities were found.
     #[allow(clippy::type_complexity)]
     fn matches<'py>(
         &self,
         py: Python<'py>,
         data: Table<'py>,
         threads: Option<NonZeroUsize>,
-    ) -> PyResult<((Ints<'py>, Doubles<'py>, Doubles<'py>, Doubles<'py>, Ints<'py>), String)> {
-        let edges = self.edges(py, data, None)?;
-        let said = work(py, threads, || self.fitted.model.predict(&edges.set, &edges.set().all()))?;
+        operating: How<'_>,
+    ) -> PyResult<((Ints<'py>, Doubles<'py>, Doubles<'py>, Doubles<'py>, Ints<'py>, Bools<'py>), String)> {
+        let (model, edges) = (self.operating(operating)?, self.edges(py, data, None)?);
+        let said = work(py, threads, || model.predict(&edges.set, &edges.set().all()))?;
         let all = || said.iter().enumerate().flat_map(|(p, said)| said.matches.iter().map(move |m| (p, m)));
         let doubles = |of: fn(&Matched) -> f64| all().map(|(_, m)| of(m)).collect::<Vec<_>>().into_pyarray(py);
         let rows: Vec<i64> = all().map(|(p, m)| edges.row(p, m.edge as usize) as i64).collect();
@@ -324,6 +343,7 @@ impl Matcher {
             doubles(|m| m.probability.unwrap_or(f64::NAN)),
             doubles(|m| m.margin),
             check.into_pyarray(py),
+            all().map(|(_, m)| m.unlikely).collect::<Vec<_>>().into_pyarray(py),
         );
         Ok((columns, how(&said)?))
     }
@@ -336,9 +356,10 @@ impl Matcher {
         py: Python<'py>,
         data: Table<'py>,
         threads: Option<NonZeroUsize>,
-    ) -> PyResult<((Ints<'py>, Bound<'py, PyArray1<bool>>, Doubles<'py>), String)> {
-        let edges = self.edges(py, data, None)?;
-        let said = work(py, threads, || self.fitted.model.answer(&edges.set, &edges.set().all(), false))?;
+        operating: How<'_>,
+    ) -> PyResult<((Ints<'py>, Bools<'py>, Doubles<'py>), String)> {
+        let (model, edges) = (self.operating(operating)?, self.edges(py, data, None)?);
+        let said = work(py, threads, || model.answer(&edges.set, &edges.set().all(), false))?;
         let (mut rows, mut sides, mut chances) = (vec![], vec![], vec![]);
         for (p, said) in said.iter().enumerate() {
             let problem = edges.set().problem(p);
@@ -419,10 +440,11 @@ impl Matcher {
         data: Table<'_>,
         top: Option<usize>,
         threads: Option<NonZeroUsize>,
+        operating: How<'_>,
     ) -> PyResult<Vec<String>> {
-        let edges = self.edges(py, data, None)?;
+        let (model, edges) = (self.operating(operating)?, self.edges(py, data, None)?);
         let (all, want) = (edges.set().all(), Want { top, ..Want::default() });
-        lines(&work(py, threads, || Match::predict(&self.fitted.model, &edges.set, &all, want))?)
+        lines(&work(py, threads, || Match::predict(&model, &edges.set, &all, want))?)
     }
 
     /// The weights on scaled features; none with a kernel.

@@ -37,6 +37,10 @@ def test_frames_and_files_give_what_the_command_gives(people: Path) -> None:
     assert 2 * len(found & truth) / (len(found) + len(truth)) > 0.9
     assert set(known) <= found
     assert sum(links.known) == len(known)
+    sure = ordain.link(columns(people / "left.csv"), columns(people / "right.csv"), known=known, min_probability=0.9)
+    both = zip(sure.left, sure.right, sure.probability, strict=True)
+    assert all(p >= 0.9 for a, b, p in both if a is not None and b is not None)
+    assert set(known) <= set(zip(sure.left, sure.right, strict=True))
     assert (links.probability[1:] >= links.probability[:-1]).all()
     files = ordain.link(people / "left.csv", str(people / "right.csv"), known=people / "known.csv")
     assert (files.left, files.right) == (links.left, links.right)

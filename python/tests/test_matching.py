@@ -86,7 +86,7 @@ def test_best_matching_and_probabilities_are_those_of_enumeration(Model, null, k
     data = Edges(problems=6, left=min(size), right=max(size), keep=keep, seed=3)
     if size[0] > size[1]:
         data.left, data.right = data.right, data.left
-    model = Model(scale="none", lambda_=0.1, null=null).fit(data.X, data.y, **data.ids)
+    model = Model(scale="none", lambda_=0.1, null=null, decide="map").fit(data.X, data.y, **data.ids)
     score = model.decision_function(data.X, **data.ids)
     predicted, chances = model.predict(data.X, **data.ids), model.predict_proba(data.X, **data.ids)
     assert predicted.dtype == np.int8
@@ -99,6 +99,70 @@ def test_best_matching_and_probabilities_are_those_of_enumeration(Model, null, k
         rows = np.flatnonzero(data.problem == p)
         assert set(rows[predicted[rows] == 1]) == best
         np.testing.assert_allclose(chances[rows], [right[r] for r in rows], atol=1e-9)
+
+
+@BOTH
+@NULL
+def test_marginals_decide_for_the_most_items_that_are_expected_to_be_right(Model, null):
+    data = Edges(problems=6, left=2, right=3, keep=1.0 if not null else 0.8, seed=4)
+    model = Model(scale="none", lambda_=0.1, null=null, decide="marginals").fit(data.X, data.y, **data.ids)
+    assert model.settings_["decide"] == "marginals"
+    predicted, chances = model.predict(data.X, **data.ids), model.predict_proba(data.X, **data.ids)
+    for p in range(6):
+        rows = np.flatnonzero(data.problem == p)
+        side = min(("left", "right"), key=lambda side: len(set(getattr(data, side)[rows])))
+        item = getattr(data, side)
+        stays = {i: 1 - chances[rows][item[rows] == i].sum() if null else 0.0 for i in set(item[rows])}
+        # by how much a matching is expected to be right about more items than no match at all
+        worth = {r: chances[r] - stays[item[r]] for r in rows}
+        some = [
+            each
+            for size in (range(3) if null else [len(stays)])
+            for each in itertools.combinations(rows, size)
+            if len(set(data.left[list(each)])) == size == len(set(data.right[list(each)]))
+        ]
+        found = sum(worth[r] for r in rows[predicted[rows] == 1])
+        assert found == pytest.approx(max(sum(worth[r] for r in each) for each in some), abs=1e-7)
+    fixed = Model(scale="none", lambda_=0.1, null=null, decide="map").fit(data.X, data.y, **data.ids)
+    other = model.predict(data.X, **data.ids, decide="map")
+    np.testing.assert_array_equal(other, fixed.predict(data.X, **data.ids))
+    with pytest.raises(ValueError, match="decide"):
+        model.predict(data.X, **data.ids, decide="hamming")
+
+
+def test_matches_below_a_probability_are_dropped():
+    data = Edges(problems=40, left=3, right=4, free=0.3)
+    model = MatchMap(null=True).fit(data.X, data.y, **data.ids)
+    found, sure = model.match(data.X, **data.ids), model.match(data.X, **data.ids, min_probability=0.9)
+    keep = found["probability"] >= 0.9
+    assert 0 < keep.sum() < len(keep)
+    np.testing.assert_array_equal(sure["row"], found["row"][keep])
+    predicted = model.predict(data.X, **data.ids, min_probability=0.9)
+    np.testing.assert_array_equal(np.flatnonzero(predicted), np.sort(sure["row"]))
+    alone = model.unmatched(data.X, **data.ids, min_probability=0.9)
+    assert (alone["side"] == "left").sum() + keep.sum() == 40 * 3
+    said = model.answers(data.X, **data.ids, min_probability=0.9)
+    assert sum(len(one["matches"]) for one in said) == keep.sum()
+    # what is marked is less likely than that one of its items stays unmatched
+    assert found["unlikely"].dtype == bool
+    chances = model.predict_proba(data.X, **data.ids)
+    for at, row in enumerate(found["row"]):
+        here = data.problem == data.problem[row]
+        stays = [1 - chances[here & (of == of[row])].sum() for of in (data.left, data.right)]
+        assert found["unlikely"][at] == (chances[row] < max(stays))
+    # the precision that validation reached, and no threshold of its own making
+    reached = model.match(data.X, **data.ids, precision=0.9)
+    bins = model.facts_["precision"]
+    above = [sum(b["right"] for b in bins[k:]) >= 0.9 * sum(b["matches"] for b in bins[k:]) for k in range(len(bins))]
+    least = bins[above.index(True)]["least"]
+    np.testing.assert_array_equal(reached["row"], found["row"][found["probability"] >= least])
+    with pytest.raises(ValueError, match="min_probability"):
+        model.predict(data.X, **data.ids, min_probability=1.5)
+    with pytest.raises(ValueError, match="precision"):
+        model.predict(data.X, **data.ids, min_probability=0.5, precision=0.9)
+    plain = MatchMap(scale="none", lambda_=0.1, null=True).fit(data.X, data.y, **data.ids)
+    with pytest.raises(ValueError, match="knows how precise its matches are"):
+        plain.predict(data.X, **data.ids, precision=0.9)
 
 
 def test_margins_are_what_the_best_sum_loses():
