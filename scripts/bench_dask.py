@@ -165,7 +165,7 @@ def roundtrip(times=50):
     return took
 
 
-def memory(rows=1_400_000, columns=136, limit=1_000_000_000):
+def memory(rows=4_000_000, columns=136, limit=2_000_000_000):
     """Fit a set that is larger than what one worker may keep, on one worker and on two."""
     import dask
     from dask.distributed import Client
@@ -184,7 +184,7 @@ def memory(rows=1_400_000, columns=136, limit=1_000_000_000):
             client.run_on_scheduler(allow_one)
             start = time.perf_counter()
             try:
-                far.RankSVM(client=client, **settings()).fit(spread(rows, columns, 32))
+                far.RankSVM(client=client, **settings()).fit(spread(rows, columns, 64))
                 said = "a model"
             except MemoryError as error:
                 said = f"MemoryError: {error}"
@@ -208,16 +208,16 @@ def kills(rows, columns, number, seed):
     whole = pd.concat([part(n, rows // PARTS, columns) for n in range(PARTS)])
     truth = ordain.RankSVM(**settings()).fit(whole, "label", "qid")._model.to_bytes()
     asked, ask, events = [0], _Pool.ask, {}
-    state = {}
+    state, ended = {}, []
 
     def told(self, common, own):
         when = events.get(asked[0])
         asked[0] += 1
         if when is False:
-            end_one(state["client"], rng)
+            ended.append(end_one(state["client"], rng))
         waiting = ask(self, common, own)
         if when is True:
-            end_one(state["client"], rng)
+            ended.append(end_one(state["client"], rng))
         return waiting
 
     def both():
@@ -242,7 +242,7 @@ def kills(rows, columns, number, seed):
         events.clear()
         # some while the rows are loaded, the others before or during a question
         if n % 5 == 4:
-            threading.Timer(rng.random() * 0.5, end_one, (client, rng)).start()
+            threading.Timer(rng.random() * 0.5, lambda client=client: ended.append(end_one(client, rng))).start()
         else:
             events[rng.randrange(questions)] = bool(rng.randrange(2))
         model = far.RankSVM(client=client, **settings()).fit(spread(rows, columns))
@@ -254,17 +254,23 @@ def kills(rows, columns, number, seed):
     _Pool.ask = ask
     state["client"].close()
     state["cluster"].close()
-    print(f"{number} kills at {questions} questions: {same} models have the bytes of one machine, {left} futures left")
+    print(f"{sum(ended)} kills in {number} fits of {questions} questions: {same} models have the bytes of one machine")
+    print(f"{left} futures left")
 
 
 def end_one(client, rng):
-    """End a worker as hard as can be, once both are there: one that ends while it starts is not started again."""
-    client.wait_for_workers(2, timeout=60)
+    """End a worker as hard as can be, and say whether: not where Dask cannot start one again in time."""
+    try:
+        client.wait_for_workers(2, timeout=60)
+    except TimeoutError:
+        return False
+    # one that ends while it starts is not started again
     while any(nanny.status.name != "running" for nanny in client.cluster.workers.values()):
         time.sleep(0.05)
     there = client.scheduler_info(n_workers=-1)["workers"]
     found = [nanny.pid for nanny in client.cluster.workers.values() if nanny.worker_address in there]
     os.kill(rng.choice(found), signal.SIGKILL)
+    return True
 
 
 def others(rows, columns):

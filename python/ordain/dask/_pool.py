@@ -54,6 +54,9 @@ class _Pool:
     def __init__(self, client: Any, handles: list[Any], names: list[str], sizes: list[int], held: list[Any]) -> None:
         self.client, self.handles, self.names, self.sizes, self.held = client, handles, names, sizes, held
         self.slow: dict[str, int] = {}
+        # at first: where a worker has ended nobody is there to be asked
+        there = {} if client is None else client.scheduler_info(n_workers=-1)["workers"]
+        self.limits = [worker["memory_limit"] for worker in there.values()]
 
     def ask(self, common: bytes, own: list[bytes]) -> _Waiting:
         """Asks every shard."""
@@ -114,8 +117,8 @@ class _Pool:
 
     def killed(self, error: Any, futures: list[Any]) -> MemoryError:
         """What to say where workers end again and again."""
-        limits = [worker["memory_limit"] for worker in self.client.scheduler_info(n_workers=-1)["workers"].values()]
-        limit = f"a worker has {min(limits) / 1e9:.3g} GB" if limits and min(limits) else "workers have no limit"
+        least = min(self.limits, default=0)
+        limit = f"a worker has {least / 1e9:.3g} GB" if least else "workers have no limit"
         at = next((n for n, future in enumerate(futures) if future.key == error.task), None)
         what = "a part of the data" if at is None else f"part {at + 1} of {len(self.names)} ({self.names[at]})"
         size = "" if at is None or not self.sizes[at] else f", its features take {self.sizes[at] / 1e9:.3g} GB"
