@@ -165,13 +165,14 @@ def roundtrip(times=50):
     return took
 
 
-def memory(rows=4_000_000, columns=136, limit=2_000_000_000):
+def memory(rows=8_000_000, columns=136, limit=4_200_000_000):
     """Fit a set that is larger than what one worker may keep, on one worker and on two."""
     import dask
     from dask.distributed import Client
 
     import ordain.dask as far
 
+    # parts are much larger than pieces of 65,536 rows: of those that go on in another part both sides are kept, and their sum
     # nothing is written to disk: what does not fit ends a worker
     rules = dict.fromkeys((f"distributed.worker.memory.{what}" for what in ("target", "spill", "pause")), False)
     print(f"{rows} x {columns}: {4e-9 * rows * columns:.2f} GB of features, a worker may have {1e-9 * limit:.2f} GB")
@@ -184,7 +185,7 @@ def memory(rows=4_000_000, columns=136, limit=2_000_000_000):
             client.run_on_scheduler(allow_one)
             start = time.perf_counter()
             try:
-                far.RankSVM(client=client, **settings()).fit(spread(rows, columns, 64))
+                far.RankSVM(client=client, **settings()).fit(spread(rows, columns, 16))
                 said = "a model"
             except MemoryError as error:
                 said = f"MemoryError: {error}"
