@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -123,13 +124,12 @@ def _part(block: _Block, start: int, end: int) -> _Block:
 class _Shard:
     """Pieces of the set. It travels as what it is made of: a file by its name."""
 
-    def __init__(self, block: _Block, plan: str, rows: Sequence[int], fragments: Sequence[_Block]) -> None:
+    def __init__(self, block: _Block, plan: str, joint: _Block) -> None:
         # the rows of a file are in the shard alone
         own = block if block.recipe is None else _File(block.recipe)
-        self.recipe = (own, plan, rows, fragments)
-        pairs = [(one.block, row) for one, row in zip(fragments, rows, strict=True)]
-        self.shard = _ordain.Shard(block.block, pairs, plan)
-        self.size = block.__sizeof__()
+        self.recipe = (own, plan, joint)
+        self.shard = _ordain.Shard(block.block, joint.block, plan)
+        self.size = block.__sizeof__() + (joint.__sizeof__() if joint.block is not None else 0)
 
     def __reduce__(self) -> Any:
         return _Shard, self.recipe
@@ -149,7 +149,12 @@ class _File:
 
 
 def _shard(block: _Block, plan: str, rows: Sequence[int], *fragments: _Block) -> _Shard:
-    return _Shard(block, plan, rows, fragments)
+    pairs = [(one.block, row) for one, row in zip(fragments, rows, strict=True)]
+    joint = _Block(_ordain.Block.stacked(pairs, plan) if pairs else None)
+    whole = json.loads(plan)["whole"]
+    if whole["start"] == whole["end"] and block.recipe is None:
+        block = _part(block, 0, 0)  # all of its rows are in pieces that it shares
+    return _Shard(block, plan, joint)
 
 
 def _transformed(shard: _Shard, by: bytes) -> _Transformed:
@@ -170,8 +175,8 @@ class _Transformed:
         return self.size
 
 
-def _transformed_again(block: _Block, plan: str, rows: Sequence[int], fragments: Sequence[_Block], by: bytes) -> Any:
-    return _Transformed(_Shard(block, plan, rows, fragments), by)
+def _transformed_again(block: _Block, plan: str, joint: _Block, by: bytes) -> Any:
+    return _Transformed(_Shard(block, plan, joint), by)
 
 
 def _answer(shard: _Shard | _Transformed, common: bytes, own: bytes) -> tuple[bytes, float, str]:

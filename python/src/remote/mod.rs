@@ -271,6 +271,28 @@ impl Block {
         Self { set }
     }
 
+    /// Units of blocks one behind the other, each with the number of the first row of its block; columns as a plan has them.
+    #[staticmethod]
+    fn stacked(fragments: Vec<(PyRef<'_, Block>, usize)>, plan: &str) -> PyResult<Self> {
+        let Plan { columns, .. } = serde_json::from_str(plan).map_err(wrong)?;
+        let (mut queries, mut problems) = (vec![], vec![]);
+        for (block, row) in &fragments {
+            match &block.set {
+                Set::Queries(set) => queries.push((aligned(set, &columns)?, *row)),
+                Set::Problems(set) => problems.push(aligned(set, &columns)?),
+            }
+        }
+        let mut set = match problems.is_empty() {
+            true => Set::Queries(RankSet::stacked(&queries, &columns)),
+            false => Set::Problems(MatchSet::stacked(&problems, &columns)),
+        };
+        each!(&mut set, set => {
+            let features = std::mem::replace(&mut set.features, Features::Dense(Matrix::new(vec![], 0)));
+            set.features = shared(features);
+        });
+        Ok(Self { set })
+    }
+
     /// All that problems are: features, the problems, and columns.
     fn problem_state<'py>(&self, py: Python<'py>) -> PyResult<Option<ProblemState<'py>>> {
         let Set::Problems(set) = &self.set else { return Ok(None) };
@@ -379,32 +401,26 @@ fn aligned<S: DataSet>(set: &S, columns: &Columns) -> PyResult<S> {
 
 #[pymethods]
 impl Shard {
-    /// What a plan makes of a block and of units of blocks, each with the number of the first row of its block.
+    /// What a plan makes of a block, and of the piece that it shares with others.
     #[new]
-    fn new(block: &Block, fragments: Vec<(PyRef<'_, Block>, usize)>, plan: &str) -> PyResult<Self> {
-        let Plan { place, whole, joint, columns }: Plan = serde_json::from_str(plan).map_err(wrong)?;
+    #[pyo3(signature = (block, joint, plan))]
+    fn new(block: &Block, joint: Option<PyRef<'_, Block>>, plan: &str) -> PyResult<Self> {
+        let Plan { place, whole, joint: shared, columns }: Plan = serde_json::from_str(plan).map_err(wrong)?;
+        let piece = shared.zip(joint).map(|((place, piece), joint)| (place, piece..piece + 1, joint));
         let held = match &block.set {
             Set::Queries(set) => {
                 let mut parts = vec![(aligned(set, &columns)?, place, whole)];
-                if let Some((place, piece)) = joint {
-                    let one = |(block, row): &(PyRef<'_, Block>, usize)| match &block.set {
-                        Set::Queries(set) => Ok((aligned(set, &columns)?, *row)),
-                        Set::Problems(_) => Err(wrong("problems among queries")),
-                    };
-                    let own: Vec<(RankSet, usize)> = fragments.iter().map(one).collect::<PyResult<_>>()?;
-                    parts.push((RankSet::stacked(&own, &columns), place, piece..piece + 1));
+                if let Some((place, run, joint)) = piece {
+                    let Set::Queries(own) = &joint.set else { return Err(wrong("problems among queries")) };
+                    parts.push((own.clone(), place, run));
                 }
                 Held::Queries(ordain::method::Shard::new(parts))
             }
             Set::Problems(set) => {
                 let mut parts = vec![(aligned(set, &columns)?, place, whole)];
-                if let Some((place, piece)) = joint {
-                    let one = |(block, _): &(PyRef<'_, Block>, usize)| match &block.set {
-                        Set::Problems(set) => aligned(set, &columns),
-                        Set::Queries(_) => Err(wrong("queries among problems")),
-                    };
-                    let own: Vec<MatchSet> = fragments.iter().map(one).collect::<PyResult<_>>()?;
-                    parts.push((MatchSet::stacked(&own, &columns), place, piece..piece + 1));
+                if let Some((place, run, joint)) = piece {
+                    let Set::Problems(own) = &joint.set else { return Err(wrong("queries among problems")) };
+                    parts.push((own.clone(), place, run));
                 }
                 Held::Problems(ordain::method::ProblemShard::new(parts))
             }
