@@ -130,6 +130,21 @@ const ROWS: &[Row] = &[
 /// What is said of every metric that a caller brings.
 const OWN: &Row = &Row { name: "own", kind: Kind::Own(0), cut: Cut::Not, better: Better::More, tasks: EVERY };
 
+/// All metrics, a list for each task.
+fn by_task() -> Vec<String> {
+    let tasks = [("those of rankings", "rank"), ("of labels", "annotate"), ("of matches", "match")];
+    let list = |(what, task): (&str, &str)| {
+        let name = |row: &Row| match row.cut {
+            Cut::Must => format!("{}@k", row.name),
+            Cut::May if row.kind == Kind::Recall && task != "match" => format!("{}@k", row.name),
+            _ => row.name.to_owned(),
+        };
+        let names: Vec<String> = ROWS.iter().filter(|row| row.tasks.contains(&task)).map(name).collect();
+        format!("{what} ({})", names.join(", "))
+    };
+    tasks.map(list).into()
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Better {
     More,
@@ -263,7 +278,11 @@ impl FromStr for Metric {
                 (None, Cut::Must) => format!("{}@k", row.name),
                 _ => row.name.to_owned(),
             });
-            return Err(Error::unknown("metric", text, shown));
+            let mut error = Error::unknown("metric", text, shown);
+            if let Error::Unknown { nearest: None, known, .. } = &mut error {
+                *known = by_task();
+            }
+            return Err(error);
         };
         let wrong =
             |expected: &str| Error::Setting { name: "metric".into(), expected: expected.into(), found: text.into() };

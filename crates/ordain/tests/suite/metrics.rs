@@ -220,6 +220,15 @@ fn names_are_read_and_slips_are_named() {
     let message = |text: &str| text.parse::<Metric>().unwrap_err().to_string();
     assert_eq!(message("ndgc@10"), "unknown metric \"ndgc@10\": did you mean \"ndcg@10\"?");
     assert_eq!(message("ndgc"), "unknown metric \"ndgc\": did you mean \"ndcg\"?");
+    let all = message("goodness");
+    for list in [
+        "those of rankings (ndcg, dcg, map, p@k, recall@k, ",
+        "of labels (ndcg, ",
+        "f1), of matches (recall, ",
+        "nll, ece)",
+    ] {
+        assert!(all.contains(list), "{all}");
+    }
     assert_eq!(message("p"), "metric: expected a cut-off, as in p@10, found \"p\"");
     assert_eq!(message("map@3"), "metric: expected map, which has no cut-off, found \"map@3\"");
     assert_eq!(message("ndcg@0"), "metric: expected a whole number above 0 after ndcg@, found \"ndcg@0\"");
