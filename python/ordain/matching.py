@@ -297,8 +297,11 @@ class Matcher(Estimator):
         """How probabilities were found, with a warning to the caller's caller where they are approximate."""
         how: dict[str, Any] = json.loads(text)
         if how["accuracy"] == "approximate":
+            near = "and nobody knows how near"
+            if how["error"] is not None:
+                near = f"off by up to {how['error']:.1e} in small parts, which can be summed exactly"
             text = (
-                f"probabilities are approximate, found by {', '.join(how['engines'])}: nobody knows how near they are; "
+                f"probabilities are approximate, found by {', '.join(how['engines'])}: {near}; "
                 "MatchMap(marginals='pruned') finds them with a certificate where it can, 'chain' by samples"
             )
             warnings.warn(text, UserWarning, stacklevel=3)

@@ -258,6 +258,7 @@ pub(crate) fn permanent<'py>(
         Accuracy::Exact => ("exact", Some(0.0)),
         Accuracy::Certified(error) => ("certified", Some(error)),
         Accuracy::Estimated(error) => ("estimated", Some(error)),
+        Accuracy::Seen(error) => ("approximate", Some(error)),
         Accuracy::Approximate => ("approximate", None),
     };
     Ok((sum.log_z, marginals.into_pyarray(py).reshape([n, m])?, how, error, sum.by.name()))

@@ -472,17 +472,26 @@ fn nearness(accuracy: &str, error: Option<f64>) -> String {
         ("exact", _) => "exact".into(),
         ("certified", Some(error)) => format!("off by {error:.1e} at most"),
         ("estimated", Some(error)) => format!("by samples, with a standard error of about {error:.1e}"),
-        ("approximate", _) => "approximate, and nobody knows how near".into(),
+        ("approximate", error) => format!("approximate, {}", how_near(error)),
         (other, _) => other.into(),
     }
 }
 
-/// Warns of probabilities of which nobody knows how near they are.
+/// How near approximate probabilities are.
+fn how_near(seen: Option<f64>) -> String {
+    match seen {
+        Some(error) => format!("off by up to {error:.1e} in small parts, which can be summed exactly"),
+        None => "and nobody knows how near they are".into(),
+    }
+}
+
+/// Warns of probabilities that are approximate, and says how near they are.
 pub(crate) fn warn_approximate(all: &Sums, screen: &Screen) {
     match all.accuracy() {
         "approximate" => screen.say(&format!(
-            "warning: probabilities are approximate, found by {}: nobody knows how near they are; marginals=exact or pruned gives them for small problems, marginals=chain by samples with an error",
-            engines(&all.engines)
+            "warning: probabilities are approximate, found by {}: {}; marginals=exact or pruned gives them for small problems, marginals=chain by samples with an error",
+            engines(&all.engines),
+            how_near(all.error())
         )),
         "exact" => {}
         other => screen.say(&format!(

@@ -324,9 +324,12 @@ impl Matcher {
         margins: bool,
     ) -> Result<Vec<MatchPrediction>> {
         self.can_decide(self.decide)?;
+        // what is said to people says how near it is
+        let sums = || if margins { engine::Work::default().looking() } else { engine::Work::default() };
+        let desk = || (rows::Work::default(), best::Work::default(), sums());
         (0..units.len())
             .into_par_iter()
-            .map_init(Default::default, |work: &mut (rows::Work, best::Work, engine::Work), n| {
+            .map_init(desk, |work: &mut (rows::Work, best::Work, engine::Work), n| {
                 let p = units[n] as usize;
                 let graph = graph_of(set, p, self.null.is_some())?;
                 // edges, then what each item that stays unmatched scores, to the bit as in training
@@ -568,7 +571,7 @@ pub struct MatchNotes {
     pub engines: Map<String, Value>,
     /// How near these sums are: `exact`, `certified`, `estimated` or `approximate`, the worst of them.
     pub accuracy: String,
-    /// The largest error that is known of a probability, if one is.
+    /// The largest error that is known of a probability, if one is; of approximate ones the largest that was seen in parts.
     pub error: Option<f64>,
     /// How trees were grown, if any were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -610,6 +613,7 @@ impl Sums {
             Accuracy::Exact => (0, None),
             Accuracy::Certified(error) => (1, Some(error)),
             Accuracy::Estimated(error) => (2, Some(error)),
+            Accuracy::Seen(error) => (3, Some(error)),
             Accuracy::Approximate => (3, None),
         };
         (sum.by.name(), ACCURACIES[accuracy], error)

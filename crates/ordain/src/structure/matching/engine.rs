@@ -26,6 +26,9 @@ const MET: f64 = 1.1;
 const TRIALS: usize = 2_000_000;
 /// Columns that DeepAR draws exactly.
 const HEAD: usize = 10;
+/// In how many parts an approximation is looked at, and how many items of either side they have at most: 3 ms.
+const LOOKS: usize = 8;
+const LOOK: usize = 10;
 
 /// The most items of the lesser side of a part for which a pruned sum may be tried.
 pub const PRUNED: usize = pruned::LARGEST;
@@ -43,12 +46,20 @@ pub struct Work {
     chain: chain::Work,
     huber_law: huber_law::Work,
     samples: Samples,
+    looks: bool,
 }
 
 impl Work {
     /// Work that takes the exact sum as far as [`partial::Work::on_request`] does.
     pub fn on_request() -> Self {
         Self { partial: partial::Work::on_request(), ..Self::default() }
+    }
+
+    /// The same, but it looks how far `sinkhorn` and `bethe` are off where that can be seen ([`Accuracy::Seen`]): in up to 8 parts of the problem, of
+    /// up to 10 items of either side that are likely matched with each other, it takes the exact sum and the approximation of the part alone. The largest difference of
+    /// two probabilities is what is said.
+    pub fn looking(self) -> Self {
+        Self { looks: true, ..self }
     }
 
     /// The same, but it asks whether to stop.
@@ -92,7 +103,7 @@ pub fn may_prune(graph: &Graph) -> bool {
 /// |---|---|---|
 /// | `exact` | [`partial`]: up to 22 items on the lesser side, 18 with nulls; [`Work::on_request`] 26 and 22 | exact |
 /// | `pruned` | [`pruned`]; where it fails, `exact` if that can be | certified |
-/// | `sinkhorn`, `bethe` | [`sinkhorn`], [`bethe`]: any size | approximate |
+/// | `sinkhorn`, `bethe` | [`sinkhorn`], [`bethe`]: any size | approximate, or as [`Work::looking`] sees it |
 /// | `importance` | [`importance`] to an effective size of 1,000 | standard error |
 /// | `chain` | [`chain`]: 2,000 samples; its log Z is the one of Bethe | standard error, or approximate where two chains have not met |
 /// | `huber-law`, `deepar` | [`huber_law`]: 1,000 samples, for flat weights | standard error |
@@ -157,7 +168,8 @@ fn rank(accuracy: Accuracy) -> (u8, u64) {
         Accuracy::Exact => (0, 0),
         Accuracy::Certified(error) => (1, error.to_bits()),
         Accuracy::Estimated(error) => (2, error.to_bits()),
-        Accuracy::Approximate => (3, 0),
+        Accuracy::Seen(error) => (3, error.to_bits()),
+        Accuracy::Approximate => (4, 0),
     }
 }
 
@@ -175,12 +187,12 @@ fn whole(engine: Engine, graph: &Graph, s: &[f64], seed: u64, work: &mut Work, m
             }),
         },
         Engine::Sinkhorn => {
-            let found = sinkhorn::log_sum(graph, s, &mut work.sinkhorn, marginals)?;
-            Ok(Sum { log_z: found.log_z, accuracy: Accuracy::Approximate, by: engine })
+            let log_z = sinkhorn::log_sum(graph, s, &mut work.sinkhorn, marginals)?.log_z;
+            Ok(Sum { log_z, accuracy: looked_at(engine, graph, s, work, marginals)?, by: engine })
         }
         Engine::Bethe => {
-            let found = bethe::log_sum(graph, s, &mut work.bethe, marginals)?;
-            Ok(Sum { log_z: found.log_z, accuracy: Accuracy::Approximate, by: engine })
+            let log_z = bethe::log_sum(graph, s, &mut work.bethe, marginals)?.log_z;
+            Ok(Sum { log_z, accuracy: looked_at(engine, graph, s, work, marginals)?, by: engine })
         }
         Engine::HuberLaw | Engine::DeepAr | Engine::Importance | Engine::Chain => {
             sampled(engine, graph, s, seed, work, marginals)
@@ -204,6 +216,68 @@ fn whole(engine: Engine, graph: &Graph, s: &[f64], seed: u64, work: &mut Work, m
             }
         }
     }
+}
+
+/// How near an approximation is where that can be seen, if that is asked for.
+fn looked_at(by: Engine, graph: &Graph, s: &[f64], work: &mut Work, marginals: &[f64]) -> Result<Accuracy> {
+    let (mut worst, looks): (Option<f64>, usize) = (None, if work.looks { LOOKS.min(graph.left()) } else { 0 });
+    for look in 0..looks {
+        let Some(Part { graph: part, place }) = around(graph, marginals, look * graph.left() / looks)? else {
+            continue;
+        };
+        let own: Vec<f64> = place.iter().map(|&at| s[at as usize]).collect();
+        let (mut exact, mut rough) = (vec![0.0; own.len()], vec![0.0; own.len()]);
+        match partial::log_sum(&part, &own, &mut work.partial, &mut exact) {
+            Err(Error::Infeasible { .. }) => continue, // without its neighbours somebody has no partner
+            other => other?,
+        };
+        match by {
+            Engine::Sinkhorn => sinkhorn::log_sum(&part, &own, &mut work.sinkhorn, &mut rough)?,
+            _ => bethe::log_sum(&part, &own, &mut work.bethe, &mut rough)?,
+        };
+        let off = exact.iter().zip(&rough).map(|(p, q)| (p - q).abs()).fold(0.0, f64::max);
+        worst = Some(worst.map_or(off, |worst| worst.max(off)));
+    }
+    Ok(worst.map_or(Accuracy::Approximate, Accuracy::Seen))
+}
+
+/// The part of a graph around a left item: next to come is the likeliest partner of those who are in, on either side in turn. Nothing where it has none.
+fn around(graph: &Graph, marginals: &[f64], start: usize) -> Result<Option<Part>> {
+    let (mut lefts, mut rights) = (vec![start], vec![]);
+    while lefts.len() + rights.len() < 2 * LOOK {
+        let to_right = lefts.iter().flat_map(|&i| graph.of_left(i)).map(|e| (e, graph.ends(e).1));
+        let to_left =
+            rights.iter().flat_map(|&j: &usize| graph.of_right(j)).map(|&e| (e as usize, graph.ends(e as usize).0));
+        let likeliest =
+            |a: &(usize, usize), b: &(usize, usize)| marginals[a.0].total_cmp(&marginals[b.0]).then(b.0.cmp(&a.0));
+        let right = to_right.filter(|(_, j)| !rights.contains(j)).max_by(likeliest).filter(|_| rights.len() < LOOK);
+        let left = to_left.filter(|(_, i)| !lefts.contains(i)).max_by(likeliest).filter(|_| lefts.len() < LOOK);
+        match (left, right) {
+            (Some((_, left)), None) => lefts.push(left),
+            (Some((_, left)), Some(_)) if lefts.len() <= rights.len() => lefts.push(left),
+            (_, Some((_, right))) => rights.push(right),
+            (None, None) => break,
+        }
+    }
+    if rights.is_empty() {
+        return Ok(None);
+    }
+    lefts.sort_unstable();
+    rights.sort_unstable();
+    let (mut ends, mut place) = (vec![], vec![]);
+    for (own, &i) in (0u32..).zip(&lefts) {
+        for e in graph.of_left(i) {
+            if let Ok(j) = rights.binary_search(&graph.ends(e).1) {
+                ends.push((own, j as u32));
+                place.push(e as u32);
+            }
+        }
+    }
+    if graph.null() {
+        place.extend(lefts.iter().map(|i| (graph.edges() + i) as u32));
+        place.extend(rights.iter().map(|j| (graph.edges() + graph.left() + j) as u32));
+    }
+    Ok(Some(Part { graph: Graph::new(lefts.len(), rights.len(), &ends, graph.null())?, place }))
 }
 
 /// The sum over the matchings of a forest, of engines that are to be exact where they can.

@@ -88,6 +88,8 @@ pub enum Accuracy {
     Certified(f64),
     /// A standard error of about this.
     Estimated(f64),
+    /// This far off in small parts of the problem, which were summed exactly as well; that is no bound.
+    Seen(f64),
     /// Nobody knows how near.
     Approximate,
 }
