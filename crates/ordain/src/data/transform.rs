@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::matrix::Features;
 use crate::matrix::runs::{self, Run, key, merge, value};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::str::FromStr;
 
 /// How columns are transformed.
@@ -328,14 +329,15 @@ impl Summary {
 /// The transform of a column by its values; `many`: they are more than [`SENT`], and stand together where that does not matter.
 fn column(how: Transform, runs: &[Run], many: bool) -> ColumnTransform {
     let zero = key(0.0);
-    let runs: Vec<Run> = runs.iter().copied().filter(|run| run.0 < key(f32::INFINITY)).collect();
-    let sizes: Vec<Run> = runs.iter().copied().filter(|run| run.0 != zero).collect();
+    let runs = &runs[..runs.partition_point(|run| run.0 < key(f32::INFINITY))];
+    let mut sizes = Vec::with_capacity(runs.len());
+    sizes.extend(runs.iter().copied().filter(|run| run.0 != zero));
     match how {
         Transform::None => ColumnTransform::Keep,
         // two values are moved and stretched, whatever the map
         _ if !many && runs.len() <= 2 => ColumnTransform::Keep,
         Transform::Log => log(&sizes),
-        Transform::Quantile => quantile(&runs, many),
+        Transform::Quantile => quantile(runs, many),
         Transform::Auto if !many && sizes.len() <= FEW => ColumnTransform::Keep,
         Transform::Auto => {
             let quantiles = quantiles(&sizes);
@@ -411,8 +413,15 @@ fn rarer_sign(sizes: &[Run]) -> f64 {
 fn log(sizes: &[Run]) -> ColumnTransform {
     let (below, above) = sizes.split_at(sizes.partition_point(|run| run.0 < key(0.0)));
     let rarer = rarer_sign(sizes);
-    let turned: Vec<Run> = below.iter().rev().map(|&(at, count)| (key(-value(at)), count)).collect();
-    let (all, quantiles) = (merge(&turned, above), quantiles(sizes));
+    // most columns have no values below 0, and need no copy
+    let all = match below {
+        [] => Cow::Borrowed(above),
+        _ => {
+            let turned: Vec<Run> = below.iter().rev().map(|&(at, count)| (key(-value(at)), count)).collect();
+            Cow::Owned(merge(&turned, above))
+        }
+    };
+    let quantiles = quantiles(sizes);
     let units = BELOW.iter().filter(|&&share| share >= rarer).map(|&share| value(at(&all, share)));
     let skew = |unit: f32| {
         let log = ColumnTransform::Log { unit };
