@@ -104,9 +104,12 @@ fn taken(path: &Path, file: &File) -> Error {
 fn holder(file: &File) -> Option<u32> {
     use std::os::unix::fs::MetadataExt;
     let inode = file.metadata().ok()?.ino().to_string();
-    let locks = std::fs::read_to_string("/proc/locks").ok()?;
     let own = |line: &&str| line.split_whitespace().nth(5).and_then(|at| at.rsplit(':').next()) == Some(&inode);
-    locks.lines().find(own)?.split_whitespace().nth(4)?.parse().ok()
+    // a list that changes while it is read may lack a line
+    (0..5).find_map(|_| {
+        let locks = std::fs::read_to_string("/proc/locks").ok()?;
+        locks.lines().find(own)?.split_whitespace().nth(4)?.parse().ok()
+    })
 }
 
 #[cfg(not(target_os = "linux"))]
