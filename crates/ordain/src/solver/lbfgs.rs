@@ -131,9 +131,9 @@ impl Lbfgs<'_> {
         for _ in 0..60 {
             self.next.0.copy_from_slice(&self.theta);
             axpy(length, &p, &mut self.next.0);
-            // weak Wolfe conditions by bisection; what cannot be evaluated is too far
+            // weak Wolfe conditions by bisection; what cannot be evaluated is too far, but not what could not be asked
             let objective = match self.evaluate(true) {
-                Err(Error::Interrupted) => return Err(Error::Interrupted),
+                Err(error @ (Error::Interrupted | Error::Outside(_))) => return Err(error),
                 other => other.unwrap_or(f64::INFINITY),
             };
             let ahead = dot(&self.next.1, &p);

@@ -226,6 +226,31 @@ fn a_value_that_is_no_number_ends_a_trial_step_and_not_the_run() {
     assert!(risk.outside > 0, "the test never left the domain");
 }
 
+/// A risk on another machine that answers so many times, and then does not.
+struct Lost(usize);
+
+impl Risk for Lost {
+    fn dim(&self) -> usize {
+        1
+    }
+    fn value(&mut self, theta: &[f64], grad: &mut [f64]) -> ordain::Result<f64> {
+        self.0 = self.0.checked_sub(1).ok_or_else(|| ordain::Error::Outside("the machine is lost".into()))?;
+        grad[0] = 4.0 * (theta[0] - 1.0).powi(3);
+        Ok((theta[0] - 1.0).powi(4))
+    }
+}
+
+/// To take a step for too long because nobody answered would end in another model.
+#[test]
+fn an_answer_that_does_not_come_ends_the_run() {
+    for answers in 1..6 {
+        let mut risk = Lost(answers);
+        let ended = Lbfgs::new(&mut risk, 1e-9, 1e-12, vec![0.0])
+            .and_then(|mut solver| run(&mut solver, 100, 0, &Watch::NOBODY).map(drop));
+        assert!(ended.is_err_and(|error| error.to_string() == "the machine is lost"), "{answers}");
+    }
+}
+
 /// Everything that a risk says at one point: gradient and value, product, Hessian.
 fn answers(set: &RankSet, units: &[u32], scaling: &Scaling, theta: &[f64], v: &[f64]) -> Vec<u64> {
     let d = theta.len();
