@@ -130,7 +130,7 @@ impl Shard {
         }
     }
 
-    /// The same shard with its columns transformed; the bytes are those that [`Cluster::transform`](super::Cluster::transform) is given.
+    /// The same shard with its columns transformed; the bytes are those that [`Cluster::transform`](crate::method::Cluster::transform) is given.
     ///
     /// # Errors
     ///
